@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * holdfast.h - run commands that nobody has read yet.
+ *
+ * THE WORDS
+ *
+ *   context  where boxes are kept and how they are made: an engine, two directories, a log callback.
+ *   spec     the description of a box, built from the same keys as the command line's flags.
+ *   box      one sandbox: a file system, limits and a PID 1 of ours, the warden.
+ *   job      one command in a box, with a process tree, output and an outcome of its own.
+ *
+ * A COMPLETE PROGRAM
+ *
+ *      hf_context *hf = NULL;
+ *      hf_error *err = NULL;
+ *      hf_result *result = NULL;
+ *      const char *argv[] = {"uname", "-a", NULL};
+ *      hf_job_options job = {.size = sizeof job, .argv = argv};
+ *
+ *      if (hf_open(NULL, &hf, &err) < 0 || hf_run(hf, NULL, &job, &result, &err) < 0)
+ *              return fprintf(stderr, "%s\n", hf_error_message(err)), 1;
+ *      fputs(hf_result_output(result, HF_STDOUT, NULL), stdout);
+ *      hf_result_free(result);
+ *      hf_close(hf);
+ *
+ * CONVENTIONS
+ *
+ *  - Every function that can fail returns 0 (or a count) on success and a negative hf_code on
+ *    failure. The last parameter receives an error object on failure and is untouched on success;
+ *    it may be NULL. The caller frees the object with hf_error_free().
+ *  - Parameters named ret_* are set on success only.
+ *  - Every destructor takes NULL and does nothing with it.
+ *  - Option structs start with `size`, set by the caller to sizeof the struct it was compiled with.
+ *    A newer library reads only what an older caller has; members left zero mean the default.
+ *  - Strings are UTF-8 by convention and never checked for it; a NUL ends them.
+ *  - The library never prints, never changes signal dispositions, the working directory, the
+ *    environment or the umask of the process, and closes every descriptor it opens on exec.
+ *  - A context, with all boxes and jobs made from it, belongs to one thread at a time. Different
+ *    contexts may be used by different threads at the same moment. Only hf_job_signal() on a job
+ *    that another thread is waiting for is promised to be safe beyond that.
+ */
+#ifndef HOLDFAST_H
+#define HOLDFAST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define HF_VERSION_MAJOR 0
+#define HF_VERSION_MINOR 1
+#define HF_VERSION_PATCH 0
+#define HF_VERSION "0.1.0"
+
+#if defined(__GNUC__)
+#define HF_API __attribute__((visibility("default")))
+#else
+#define HF_API
+#endif
+
+/* The version of the library that is loaded, as "major.minor.patch". */
+HF_API const char *hf_version(void);
+
+/* ------------------------------------------------------------------------------------------------
+ * Errors
+ * ---------------------------------------------------------------------------------------------- */
+
+/*
+ * One list makes the enum, the names and the texts. The numbers are part of the ABI: new codes are
+ * added at the end.
+ *
+ *   INVALID      the caller asked for something that makes no sense; nothing was touched
+ *   NOT_FOUND    no such box, job, image or file
+ *   EXISTS       it is there already
+ *   PERMISSION   the caller may not
+ *   UNSUPPORTED  this host or engine cannot do what was asked for by name
+ *   NO_SPACE     disk, memory, descriptors or ids are used up
+ *   BUSY         somebody else holds it, and did not let go in time
+ *   CORRUPT      a record on disk is not what holdfast wrote
+ *   PROTOCOL     the box sent bytes that make no sense; it is treated as hostile
+ *   TIMEOUT      a bounded wait ran out
+ *   LOST         the box died under the call
+ *   SYSTEM       a system call failed in a way that has no better name; see hf_error_errno()
+ *   NOT_RUNNING  the box is there but its warden is not
+ */
+#define HF_CODE_LIST(X)                                                                            \
+    X(INVALID, 1, "invalid argument")                                                              \
+    X(NOT_FOUND, 2, "not found")                                                                   \
+    X(EXISTS, 3, "already exists")                                                                 \
+    X(PERMISSION, 4, "permission denied")                                                          \
+    X(UNSUPPORTED, 5, "not supported here")                                                        \
+    X(NO_SPACE, 6, "no space left")                                                                \
+    X(BUSY, 7, "busy")                                                                             \
+    X(CORRUPT, 8, "corrupt record")                                                                \
+    X(PROTOCOL, 9, "protocol violation")                                                           \
+    X(TIMEOUT, 10, "timed out")                                                                    \
+    X(LOST, 11, "box lost")                                                                        \
+    X(SYSTEM, 12, "system error")                                                                  \
+    X(NOT_RUNNING, 13, "not running")
+
+typedef enum hf_code {
+    HF_OK = 0,
+#define HF_CODE_ENUM(name, number, text) HF_E_##name = -(number),
+    HF_CODE_LIST(HF_CODE_ENUM)
+#undef HF_CODE_ENUM
+} hf_code;
+
+typedef struct hf_error hf_error;
+
+/* The code as it was returned by the call that made the error. HF_OK for NULL. */
+HF_API hf_code hf_error_code(const hf_error *error);
+/* The errno behind it, or 0 where no system call is to blame. */
+HF_API int hf_error_errno(const hf_error *error);
+/* One sentence: what failed, on what, why, and where there is one the next step. Never NULL. */
+HF_API const char *hf_error_message(const hf_error *error);
+/* The code's name in lower case ("not_found"), as it stands in JSON. Never NULL. */
+HF_API const char *hf_code_name(hf_code code);
+HF_API void hf_error_free(hf_error *error);
+
+/* ------------------------------------------------------------------------------------------------
+ * Words and numbers, for front ends: every one of them reads the same text the same way
+ * ---------------------------------------------------------------------------------------------- */
+
+/*
+ * A size in bytes: "4096", "512k", "1.5g", "2GiB". Units are powers of 1024, their case does not
+ * matter. A fraction of a byte is rounded up. Signs, hexadecimal, exponents, anything after the
+ * unit and more than INT64_MAX bytes are refused with HF_E_INVALID.
+ */
+HF_API int hf_parse_size(const char *text, uint64_t *ret_bytes, hf_error **reterr);
+
+/*
+ * A duration in milliseconds: "250ms", "30s", "1.5m", "2h", "7d"; a plain number means seconds.
+ * Rounded up, so that only zero gives zero. At most 36500d.
+ */
+HF_API int hf_parse_duration(const char *text, int64_t *ret_ms, hf_error **reterr);
+
+/*
+ * The one of `candidates` (NULL-terminated) that `word` was probably meant to be, for "did you
+ * mean"; NULL where none is near enough to be worth a guess.
+ */
+HF_API const char *hf_nearest(const char *word, const char *const *candidates);
+
+/*
+ * A copy of `text` that is safe to show on a terminal: control characters, bytes that are not UTF-8
+ * and characters that change the direction of writing or cannot be seen are written out as \xNN or
+ * \u{NNNN}. For everything that a box, a file name or a stranger has chosen. NULL when memory runs
+ * out; free() it.
+ */
+HF_API char *hf_escape(const char *text);
+
+/* ------------------------------------------------------------------------------------------------
+ * Context
+ * ---------------------------------------------------------------------------------------------- */
+
+typedef struct hf_context hf_context;
+
+typedef enum hf_log_level { HF_LOG_DEBUG, HF_LOG_INFO, HF_LOG_WARNING } hf_log_level;
+
+/* Called for each message the library wants a person to be able to see. Must not call back. */
+typedef void (*hf_log_fn)(void *data, hf_log_level level, const char *message);
+
+typedef struct hf_open_options {
+    size_t size;
+    /* "native", "auto" (the default), and later "docker" and "podman". */
+    const char *engine;
+    /* Records, sockets, locks. Default: $HOLDFAST_RUNTIME_DIR, then $XDG_RUNTIME_DIR/holdfast, as
+     * root /run/holdfast. Made with mode 0700 when missing; refused when it belongs to someone else
+     * or when others may write to it. */
+    const char *runtime_dir;
+    /* Images, layers, persisted data. Default: $HOLDFAST_DATA_DIR, then $XDG_DATA_HOME/holdfast, as
+     * root /var/lib/holdfast. The same rules. */
+    const char *data_dir;
+    hf_log_fn log;
+    void *log_data;
+} hf_open_options;
+
+/*
+ * Opens a context. `options` may be NULL. Creates nothing but the two directories, and those only
+ * when a box is made.
+ */
+HF_API int hf_open(const hf_open_options *options, hf_context **ret_context, hf_error **reterr);
+
+/* Closes the context. Boxes go on living; handles made from it must be closed before. */
+HF_API void hf_close(hf_context *context);
+
+/*
+ * What this machine can and cannot do, one check after the other. Each check is tried, not guessed
+ * from a version.
+ */
+typedef enum hf_check_status { HF_CHECK_OK, HF_CHECK_WARN, HF_CHECK_FAIL } hf_check_status;
+
+typedef struct hf_check {
+    const char *name;       /* "user namespaces" */
+    hf_check_status status; /* FAIL: no box can be made; WARN: something is weaker or missing */
+    const char *detail;     /* what was seen */
+    const char *fix;        /* the one command or step that would mend it; NULL where none is needed */
+} hf_check;
+
+typedef struct hf_checks hf_checks;
+
+HF_API int hf_doctor(hf_context *context, hf_checks **ret_checks, hf_error **reterr);
+/* The check at `index`, or NULL past the last one. Lives as long as the list. */
+HF_API const hf_check *hf_checks_get(const hf_checks *checks, size_t index);
+/* True if no check failed: boxes can be made here. */
+HF_API bool hf_checks_usable(const hf_checks *checks);
+/* {"engine":"native","usable":true,"checks":[{"name","status","detail","fix"},...]}; free() it. */
+HF_API int hf_checks_json(const hf_checks *checks, char **ret_json, hf_error **reterr);
+HF_API void hf_checks_free(hf_checks *checks);
+
+/* ------------------------------------------------------------------------------------------------
+ * Spec
+ * ---------------------------------------------------------------------------------------------- */
+
+typedef struct hf_spec hf_spec;
+
+/* An empty spec: every option at its default. */
+HF_API int hf_spec_new(hf_spec **ret_spec, hf_error **reterr);
+HF_API void hf_spec_free(hf_spec *spec);
+
+/*
+ * Sets one option. `key` is the long flag without its dashes ("memory", "cpus", "pids-limit",
+ * "env", "volume"); the list is in `holdfast help run` and in hf_spec_describe(). A key that may be
+ * given many times adds a value each time. Values are checked at once: the error names the key, the
+ * value and what is allowed.
+ */
+HF_API int hf_spec_set(hf_spec *spec, const char *key, const char *value, hf_error **reterr);
+
+/*
+ * The option table itself, for front ends: flag parsers, help texts and completions are made from
+ * it, so that an option is written down once.
+ */
+typedef struct hf_option_info {
+    const char *key;      /* "memory": the flag is --memory */
+    char letter;          /* 'm' for -m, 0 for none */
+    const char *argument; /* "SIZE"; NULL for a switch, which takes "true" or "false" */
+    const char *help;     /* one line */
+    const char *fallback; /* the default in words, or NULL */
+    bool repeats;         /* may be given many times */
+    const char *choices;  /* "none|host", or NULL where the value is free */
+} hf_option_info;
+
+/* The option at `index`, or NULL past the last one. Static. */
+HF_API const hf_option_info *hf_spec_option(size_t index);
+
+/* The spec as JSON, secret values left out. The caller frees it with free(). */
+HF_API int hf_spec_describe(const hf_spec *spec, char **ret_json, hf_error **reterr);
+
+/*
+ * What making a box from this spec would do, step by step, without doing any of it: a text with one
+ * operation a line. The caller frees it with free().
+ */
+HF_API int hf_plan(hf_context *context, const hf_spec *spec, char **ret_text, hf_error **reterr);
+
+/* ------------------------------------------------------------------------------------------------
+ * Box
+ * ---------------------------------------------------------------------------------------------- */
+
+typedef struct hf_box hf_box;
+
+enum {
+    /* The box ends with this handle, or with this process if that is killed first. */
+    HF_BOX_EPHEMERAL = 1 << 0,
+    /* Do not attach to a living box of that name: fail with HF_E_EXISTS. */
+    HF_BOX_EXCLUSIVE = 1 << 1,
+};
+
+/*
+ * Makes the box that `spec` describes, or attaches to the living box of that name. `spec` may be
+ * NULL for all defaults. When it returns 0 the box's warden answers. When it fails nothing is left
+ * of what it began.
+ */
+HF_API int hf_box_create(hf_context *context, const hf_spec *spec, unsigned flags, hf_box **ret_box,
+                         hf_error **reterr);
+
+/* Opens a living box by its name. HF_E_NOT_FOUND if there is none, HF_E_NOT_RUNNING if it died. */
+HF_API int hf_box_open(hf_context *context, const char *name, hf_box **ret_box, hf_error **reterr);
+
+/* The box's name; lives as long as the handle. */
+HF_API const char *hf_box_name(const hf_box *box);
+/* True if hf_box_create() made it, false if it attached. */
+HF_API bool hf_box_created(const hf_box *box);
+
+/* Gives the handle back. The box lives on unless it is ephemeral. */
+HF_API void hf_box_close(hf_box *box);
+
+typedef struct hf_box_info {
+    const char *name;
+    const char *state; /* "running", "creating", "dead" (to be swept) */
+    const char *engine;
+    const char *image;
+    const char *task;    /* NULL where none was given */
+    const char *profile; /* never NULL */
+    int64_t created;     /* seconds since 1970 */
+    pid_t pid;           /* of the warden as this process sees it, or 0 */
+} hf_box_info;
+
+typedef struct hf_boxes hf_boxes;
+
+/* All boxes of the context's engine, by name. */
+HF_API int hf_box_list(hf_context *context, hf_boxes **ret_boxes, hf_error **reterr);
+/* The box at `index`, or NULL past the last one. Lives as long as the list. */
+HF_API const hf_box_info *hf_boxes_get(const hf_boxes *boxes, size_t index);
+/* A JSON array of objects with the members' names; free() it. */
+HF_API int hf_boxes_json(const hf_boxes *boxes, char **ret_json, hf_error **reterr);
+HF_API void hf_boxes_free(hf_boxes *boxes);
+
+/* One box: what was asked, and what is in force as the kernel tells it. JSON; free() it. */
+HF_API int hf_box_inspect(hf_context *context, const char *name, char **ret_json,
+                          hf_error **reterr);
+
+enum {
+    /* Do not ask the jobs first. */
+    HF_REMOVE_FORCE = 1 << 0,
+};
+
+/*
+ * Ends a box: SIGTERM to its jobs, `grace_ms` for them to go (HF_DEFAULT for two seconds), then
+ * SIGKILL. Returns when no process, mount or cgroup of it is left. Its record goes with it.
+ */
+HF_API int hf_box_stop(hf_context *context, const char *name, int64_t grace_ms, hf_error **reterr);
+
+/* Removes a box. A running one is refused with HF_E_BUSY unless HF_REMOVE_FORCE is given. */
+HF_API int hf_box_remove(hf_context *context, const char *name, unsigned flags, hf_error **reterr);
+
+#define HF_DEFAULT (-1)
+
+/*
+ * Removes what dead boxes have left behind: a keeper that was killed, a machine that crashed. Every
+ * call that makes or lists boxes does it in passing. Returns how many boxes were swept.
+ */
+HF_API int hf_sweep(hf_context *context, hf_error **reterr);
+
+/* ------------------------------------------------------------------------------------------------
+ * Job
+ * ---------------------------------------------------------------------------------------------- */
+
+typedef struct hf_job hf_job;
+
+typedef enum hf_stream { HF_STDIN = 0, HF_STDOUT = 1, HF_STDERR = 2 } hf_stream;
+
+typedef enum hf_stdin_mode {
+    HF_STDIN_NULL = 0, /* /dev/null */
+    HF_STDIN_PIPE = 1, /* hf_job_write() and hf_job_close_stdin() */
+} hf_stdin_mode;
+
+typedef struct hf_job_options {
+    size_t size;
+    /* NULL-terminated. argv[0] is looked up in the box's PATH when it has no slash. */
+    const char *const *argv;
+    /* NULL-terminated "NAME=value" on top of the box's own environment; NULL for none. */
+    const char *const *env;
+    /* Where it starts; NULL for the box's working directory. */
+    const char *workdir;
+    /* user[:group] by name or number as the box knows them; NULL for the box's user. */
+    const char *user;
+    hf_stdin_mode stdin_mode;
+    /* stderr goes into the same pipe as stdout. */
+    bool merge;
+    /* Ends the whole tree after that many milliseconds; 0 for never. */
+    int64_t timeout_ms;
+    /* Between SIGTERM and SIGKILL; 0 for the default of two seconds. */
+    int64_t grace_ms;
+    /* How long output of children that outlive the main process is waited for; 0 for 100 ms. */
+    int64_t drain_ms;
+    /* How much of each stream hf_run() and hf_job_wait() keep; 0 for 1 MiB. Head and tail are kept,
+     * the middle is counted. */
+    size_t output_limit;
+    /* The tree is ended when this handle is closed or this process dies. */
+    bool kill_on_close;
+} hf_job_options;
+
+typedef enum hf_outcome {
+    HF_EXITED,      /* see exit_code */
+    HF_SIGNALED,    /* see signal */
+    HF_TIMED_OUT,   /* the timeout ended it */
+    HF_CANCELLED,   /* the caller ended it */
+    HF_OOM_KILLED,  /* the box's memory limit ended it */
+    HF_NOT_STARTED, /* see reason; exit_code is 125, 126 or 127 */
+    HF_LOST,        /* the box died under it */
+} hf_outcome;
+
+typedef struct hf_result hf_result;
+
+HF_API int hf_job_start(hf_box *box, const hf_job_options *options, hf_job **ret_job,
+                        hf_error **reterr);
+
+/*
+ * Reads what the job has printed. Returns the number of bytes, at most `size`, and in ret_stream
+ * which stream they belong to; 0 once the job is over and everything has been read. Blocks at most
+ * `timeout_ms` (negative: until there is something), then fails with HF_E_TIMEOUT. Bytes read this
+ * way do not count for the capture of hf_job_wait().
+ */
+HF_API ssize_t hf_job_read(hf_job *job, hf_stream *ret_stream, void *buffer, size_t size,
+                           int64_t timeout_ms, hf_error **reterr);
+
+/*
+ * Writes to the job's stdin; returns how much was taken, blocking until something can be. A job
+ * that has closed its stdin gives HF_E_SYSTEM with EPIPE.
+ */
+HF_API ssize_t hf_job_write(hf_job *job, const void *data, size_t size, hf_error **reterr);
+HF_API int hf_job_close_stdin(hf_job *job, hf_error **reterr);
+
+/*
+ * How many bytes hf_job_write() would take now without blocking; 0 while the job has not read what
+ * it was given, HF_E_SYSTEM once nobody reads its stdin any more. A caller that both writes and
+ * reads asks here first: a job that waits for its output to be read reads no input either. News
+ * comes in with hf_job_read() and hf_job_collect(), and hf_job_poll_fd() polls readable for it.
+ */
+HF_API ssize_t hf_job_stdin_room(const hf_job *job);
+
+/*
+ * Takes in what the job has printed, for hf_job_wait() to return: what hf_job_wait() does, but a
+ * caller with other descriptors to watch can do it step by step. Returns 0 once the job is over and
+ * all of it is there, 1 while there may be more; blocks at most `timeout_ms` for something to come
+ * (negative: until it does). Not to be mixed with hf_job_read() on the same job.
+ */
+HF_API int hf_job_collect(hf_job *job, int64_t timeout_ms, hf_error **reterr);
+
+/*
+ * A descriptor that polls readable when the box has sent something that was not taken in yet. What
+ * has been taken in already does not show: call hf_job_read() or hf_job_collect() with a timeout of
+ * 0 until there is nothing, then poll. Owned by the box.
+ */
+HF_API int hf_job_poll_fd(hf_job *job);
+
+/* Sends a signal to the job's main process. */
+HF_API int hf_job_signal(hf_job *job, int signal, hf_error **reterr);
+
+/* Ends the whole tree: SIGTERM, the grace time, SIGKILL. The outcome will be HF_CANCELLED. */
+HF_API int hf_job_cancel(hf_job *job, hf_error **reterr);
+
+/* Waits for the end and collects what has not been read. A result is made for every outcome,
+ * HF_LOST and HF_NOT_STARTED included; a negative return means that even that was impossible. */
+HF_API int hf_job_wait(hf_job *job, hf_result **ret_result, hf_error **reterr);
+
+/* Gives the handle back. The job goes on unless kill_on_close was set. */
+HF_API void hf_job_close(hf_job *job);
+
+/* The job's number in its box. */
+HF_API uint32_t hf_job_id(const hf_job *job);
+
+/* Results: plain values, no hidden work. Strings live as long as the result. */
+HF_API hf_outcome hf_result_outcome(const hf_result *result);
+HF_API const char *hf_outcome_name(hf_outcome outcome);
+/* The exit code a shell would show: the command's own, 124, 125, 126, 127, 128+n or 130. */
+HF_API int hf_result_exit_code(const hf_result *result);
+/* The signal's number, or 0. */
+HF_API int hf_result_signal(const hf_result *result);
+/* Why, in a sentence, where the outcome alone does not say it; or NULL. */
+HF_API const char *hf_result_reason(const hf_result *result);
+/* What was captured, NUL-terminated for convenience; its length in ret_size if not NULL. */
+HF_API const char *hf_result_output(const hf_result *result, hf_stream stream, size_t *ret_size);
+/* How much the job printed in all, captured or not. */
+HF_API uint64_t hf_result_total(const hf_result *result, hf_stream stream);
+HF_API bool hf_result_truncated(const hf_result *result);
+HF_API double hf_result_duration_ms(const hf_result *result);
+HF_API double hf_result_cpu_ms(const hf_result *result);
+HF_API uint64_t hf_result_max_rss(const hf_result *result);
+/* The whole result as the JSON document of the command line. free() it. With `base64` the streams
+ * are exact bytes in base64; without, invalid UTF-8 becomes U+FFFD. */
+HF_API int hf_result_json(const hf_result *result, bool base64, char **ret_json, hf_error **reterr);
+HF_API void hf_result_free(hf_result *result);
+
+/*
+ * The one call: a fresh box from `spec` (NULL for defaults), one job, its result, and the box is
+ * gone. `input`, if the job's stdin_mode asks for it, is not available here: use the longer way.
+ */
+HF_API int hf_run(hf_context *context, const hf_spec *spec, const hf_job_options *options,
+                  hf_result **ret_result, hf_error **reterr);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

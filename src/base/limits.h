@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every ceiling of every buffer, queue and count, in one place. Nothing grows without one. */
+#ifndef HF_BASE_LIMITS_H
+#define HF_BASE_LIMITS_H
+
+#define KIB(n) ((size_t)(n) << 10)
+#define MIB(n) ((size_t)(n) << 20)
+
+/* wire: what one frame may carry, and what one data frame carries at most. */
+#define HF_MAX_FRAME MIB(1)
+#define HF_MAX_DATA KIB(64)
+/* wire: words in one argv or environment, and bytes of one word. */
+#define HF_MAX_WORDS 16384
+#define HF_MAX_PATH 4096
+
+/* How much of one stream may be on its way to a client that has not read it yet. */
+#define HF_STREAM_WINDOW KIB(256)
+/* The same as the library asks for it: large enough that a reader never waits for a round trip. */
+#define HF_CLIENT_WINDOW MIB(1)
+/* How much of a job's stdin may be on its way to a job that has not read it yet. */
+#define HF_STDIN_WINDOW KIB(256)
+/* What the warden remembers of each stream of a job. */
+#define HF_JOB_LOG MIB(1)
+/* How many clients, jobs and unsent bytes one warden holds. */
+#define HF_MAX_CLIENTS 256
+#define HF_MAX_JOBS 1024
+#define HF_MAX_UNSENT KIB(512)
+
+/* A record, a /proc file, a passwd file: read whole, never more than this. */
+#define HF_MAX_RECORD KIB(256)
+#define HF_MAX_PROC_FILE KIB(256)
+#define HF_MAX_PASSWD MIB(4)
+
+/* The default of how much of each stream a result keeps, and its ceiling. */
+#define HF_OUTPUT_LIMIT MIB(1)
+#define HF_OUTPUT_LIMIT_MAX ((size_t)1 << 31)
+
+/* A spec. */
+#define HF_MAX_MOUNTS 256
+#define HF_MAX_ENV 4096
+#define HF_MAX_LABELS 256
+#define HF_MAX_VALUE KIB(128)
+
+/* A plan handed to the keeper. */
+#define HF_MAX_PLAN MIB(4)
+#define HF_MAX_OPS 1024
+
+/* Depth of a directory tree that is removed or copied. */
+#define HF_MAX_DEPTH 128
+
+#endif

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "box/link.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/utf8.h"
+#include "box/job.h"
+
+#define READ_SIZE KIB(256)
+
+void link_init(struct link *link, int socket)
+{
+    *link = (struct link){.fd = socket};
+    link->in = HF_BUF(HF_MAX_FRAME + HF_FRAME_HEADER + READ_SIZE);
+    pthread_mutex_init(&link->sending, NULL);
+}
+
+void link_finish(struct link *link)
+{
+    if (link->fd >= 0)
+        close(link->fd);
+    hf__buf_finish(&link->in);
+    free(link->dead);
+    pthread_mutex_destroy(&link->sending);
+    *link = (struct link){.fd = -1};
+}
+
+static void die(struct link *link, hf_code code, const char *why)
+{
+    if (link->dead)
+        return;
+    link->dead_code = code;
+    link->dead = hf__utf8_escape(why);
+    if (!link->dead)
+        link->dead = strdup("the connection ended");
+    shutdown(link->fd, SHUT_RDWR);
+}
+
+/* ---- receiving ------------------------------------------------------------------------------ */
+
+static void on_hello(struct link *link, const struct hf_frame *frame)
+{
+    struct hf_msg_hello hello;
+    if (link->greeted || !hf__get_hello(frame, &hello) || hello.version != HF_WIRE_VERSION)
+        die(link, HF_E_PROTOCOL, "the box sent a wrong greeting");
+    link->greeted = true;
+}
+
+static void on_refused(struct link *link, const struct hf_frame *frame)
+{
+    const char *reason;
+    if (hf__get_refused(frame, &reason))
+        die(link, HF_E_PROTOCOL, reason);
+    else
+        die(link, HF_E_PROTOCOL, "the box sent a malformed refusal");
+}
+
+static void on_frame(struct link *link, const struct hf_frame *frame)
+{
+    if (frame->type == HF_MSG_REFUSED)
+        on_refused(link, frame);
+    else if (frame->type == HF_MSG_HELLO_OK)
+        on_hello(link, frame);
+    else if (!link->greeted)
+        die(link, HF_E_PROTOCOL, "the box did not greet first");
+    else if (!job_on_frame(link, frame))
+        die(link, HF_E_PROTOCOL, "the box sent something that makes no sense");
+}
+
+static void take_frames(struct link *link)
+{
+    while (!link->dead) {
+        struct hf_frame frame;
+        ssize_t size =
+            hf__frame_parse(link->in.data + link->in_used, link->in.size - link->in_used, &frame);
+        if (size < 0)
+            die(link, HF_E_PROTOCOL, "the box sent a malformed frame");
+        if (size <= 0)
+            break;
+        link->in_used += (size_t)size;
+        on_frame(link, &frame);
+    }
+    if (link->in_used == link->in.size) {
+        link->in.size = link->in_used = 0;
+    } else if (link->in_used > READ_SIZE / 2) {
+        hf__buf_consume(&link->in, link->in_used);
+        link->in_used = 0;
+    }
+}
+
+/* Reads once. False: nothing was there. */
+static bool take_bytes(struct link *link, int flags)
+{
+    char *to = hf__buf_reserve(&link->in, READ_SIZE);
+    if (!to) {
+        die(link, HF_E_NO_SPACE, "out of memory");
+        return true;
+    }
+    ssize_t size = recv(link->fd, to, READ_SIZE, flags);
+    if (size < 0 && (errno == EAGAIN || errno == EINTR))
+        return false;
+    if (size <= 0) {
+        die(link, HF_E_LOST, "the box ended");
+        return true;
+    }
+    link->in.size += (size_t)size;
+    take_frames(link);
+    return true;
+}
+
+int link_receive(struct link *link, int64_t timeout_ms, hf_error **reterr)
+{
+    struct pollfd polled = {link->fd, POLLIN, 0};
+    if (link->dead)
+        return 1;
+    /* One system call in the two cases that matter for speed. */
+    if (timeout_ms <= 0)
+        return take_bytes(link, timeout_ms < 0 ? 0 : MSG_DONTWAIT);
+    int ready = poll(&polled, 1, timeout_ms > 3600000 ? 3600000 : (int)timeout_ms);
+    if (ready < 0 && errno != EINTR)
+        return hf__error_sys(reterr, "cannot wait for the box");
+    return ready > 0 && take_bytes(link, MSG_DONTWAIT);
+}
+
+/* ---- sending -------------------------------------------------------------------------------- */
+
+static int send_whole(struct link *link, const struct hf_buf *frames, bool take, hf_error **reterr)
+{
+    size_t sent = 0;
+    while (sent < frames->size) {
+        ssize_t size = send(link->fd, frames->data + sent, frames->size - sent,
+                            MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (size >= 0) {
+            sent += (size_t)size;
+            continue;
+        }
+        if (errno == EINTR)
+            continue;
+        if (errno != EAGAIN) {
+            /* Why it ended may already have arrived, and says more than EPIPE. */
+            if (take)
+                for (int i = 0; i < 16 && !link->dead; i++)
+                    (void)take_bytes(link, MSG_DONTWAIT);
+            return hf__error(reterr, HF_E_LOST, "the box ended");
+        }
+        struct pollfd polled = {link->fd, (short)(take ? POLLIN | POLLOUT : POLLOUT), 0};
+        (void)poll(&polled, 1, -1);
+        if (take && (polled.revents & POLLIN))
+            (void)take_bytes(link, MSG_DONTWAIT);
+        if (take && link->dead)
+            return hf__error(reterr, link->dead_code, "%s", link->dead);
+    }
+    return 0;
+}
+
+static int send_locked(struct link *link, const struct hf_buf *frames, bool take,
+                       hf_error **reterr)
+{
+    if (frames->failed)
+        return hf__error(reterr, HF_E_INVALID,
+                         "the request is larger than the 1 MiB that one message may have");
+    pthread_mutex_lock(&link->sending);
+    int result = send_whole(link, frames, take, reterr);
+    pthread_mutex_unlock(&link->sending);
+    return result;
+}
+
+int link_send(struct link *link, const struct hf_buf *frames, hf_error **reterr)
+{
+    if (link->dead)
+        return hf__error(reterr, link->dead_code, "%s", link->dead);
+    return send_locked(link, frames, true, reterr);
+}
+
+int link_send_aside(struct link *link, const struct hf_buf *frames, hf_error **reterr)
+{
+    return send_locked(link, frames, false, reterr);
+}

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Making a box, or attaching to the one that is there.
+ *
+ *      lock the box's directory
+ *        a keeper lives there, and the box is kept   -> attach
+ *        a keeper lives there, still making or going -> let go, wait for it, look again
+ *        nobody                                      -> remove what a dead one left, and make it:
+ *             ids, layers, record, keeper; hear READY; say KEEP; let go
+ *
+ * Being killed at any point leaves a directory without a living keeper, or a keeper whose maker is
+ * gone and which therefore ends its box by itself.
+ */
+#include "engine/native/create.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/fd.h"
+#include "base/limits.h"
+#include "base/path.h"
+#include "engine/native/clean.h"
+#include "engine/native/compile.h"
+#include "engine/native/ids.h"
+#include "engine/native/launch.h"
+#include "engine/native/sweep.h"
+#include "wire/message.h"
+
+#define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+/* How long another maker of the same box, or its end, is waited for. */
+#define PATIENCE (30000 * HF_MS_NS)
+
+/* ---- writable layers ------------------------------------------------------------------------ */
+
+static int make_owned_dir(int parent, const char *name, mode_t mode, uint32_t owner)
+{
+    if (mkdirat(parent, name, mode) < 0)
+        return -1;
+    return owner ? fchownat(parent, name, owner, owner, AT_SYMLINK_NOFOLLOW) : 0;
+}
+
+static int make_layer(int data, const struct plan_op *op, uint32_t owner)
+{
+    const char *name = strrchr(op->s[2], '/') + 1;
+    if (mkdirat(data, name, 0700) < 0)
+        return -1;
+    _cleanup_close_ int layer = openat(data, name, DIR_FLAGS);
+    struct stat st;
+    if (layer < 0 || make_owned_dir(layer, "upper", 0755, owner) < 0 ||
+        make_owned_dir(layer, "work", 0755, owner) < 0)
+        return -1;
+    /* The overlay's root takes its mode from the upper directory. */
+    if (stat(op->s[1], &st) == 0 && (st.st_mode & 07777) != 0755)
+        return fchmodat(layer, "upper", st.st_mode & 01777, 0);
+    return 0;
+}
+
+static int write_owned_file(int dir, const char *name, const char *text, uint32_t owner)
+{
+    _cleanup_close_ int fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    if (fd < 0 || hf__write_all(fd, text, strlen(text)) < 0 || fchmod(fd, 0644) < 0)
+        return -1;
+    return owner ? fchown(fd, owner, owner) : 0;
+}
+
+/* Files that are each box's own. Written here, into a layer nobody else sees yet, and never through
+ * an image's file of that name. */
+static int make_etc(int data, const hf_spec *spec, uint32_t owner)
+{
+    const char *host = spec->hostname ? spec->hostname : spec->name;
+    char text[512];
+    _cleanup_close_ int upper = openat(data, "root/upper", DIR_FLAGS);
+    _cleanup_free_ char *resolver = NULL;
+    if (upper < 0 || make_owned_dir(upper, "etc", 0755, owner) < 0)
+        return -1;
+    _cleanup_close_ int etc = openat(upper, "etc", DIR_FLAGS);
+    snprintf(text, sizeof text, "%s\n", host);
+    if (etc < 0 || write_owned_file(etc, "hostname", text, owner) < 0)
+        return -1;
+    snprintf(text, sizeof text, "127.0.0.1 localhost\n::1 localhost\n127.0.1.1 %s\n", host);
+    if (write_owned_file(etc, "hosts", text, owner) < 0)
+        return -1;
+    if (spec->network == NETWORK_HOST)
+        (void)hf__read_file_at(AT_FDCWD, "/etc/resolv.conf", KIB(64), &resolver, NULL);
+    return write_owned_file(etc, "resolv.conf", resolver ? resolver : "", owner);
+}
+
+static int make_layers(const struct native *native, const hf_spec *spec, const struct plan *plan,
+                       hf_error **reterr)
+{
+    uint32_t owner = native->rootful ? plan->owner : 0;
+    _cleanup_close_ int boxes = -1;
+    int result = state_open_data(native, "boxes", true, &boxes, reterr);
+    if (result < 0)
+        return result;
+    if (mkdirat(boxes, plan->name, 0700) < 0 && errno != EEXIST)
+        return hf__error_sys(reterr, "cannot make the writable layer '%s'", plan->data_dir);
+    _cleanup_close_ int data = openat(boxes, plan->name, DIR_FLAGS);
+    bool ok = data >= 0;
+    for (size_t i = 0; ok && i < plan->count; i++)
+        if (plan->ops[i].kind == OP_OVERLAY)
+            ok = make_layer(data, &plan->ops[i], owner) == 0;
+    if (!ok || make_etc(data, spec, owner) < 0)
+        return hf__error_sys(reterr, "cannot make the writable layers in '%s'", plan->data_dir);
+    return 0;
+}
+
+/* ---- record --------------------------------------------------------------------------------- */
+
+static int write_record(int box, const hf_spec *spec, const struct plan *plan, unsigned flags,
+                        hf_error **reterr)
+{
+    char digest[65];
+    hf_json *described = NULL;
+    int result = hf__spec_digest(spec, digest, reterr);
+    if (result == 0)
+        result = hf__spec_to_json(spec, &described, reterr);
+    if (result < 0)
+        return result;
+    _cleanup_json_ hf_json *record = hf__json_object();
+    hf__json_set_int(record, "version", 1);
+    hf__json_set_string(record, "name", spec->name);
+    hf__json_set_string(record, "task", spec->task);
+    hf__json_set_string(record, "profile", spec->profile);
+    hf__json_set_string(record, "image", spec->image ? spec->image : "host");
+    hf__json_set_int(record, "created", time(NULL));
+    hf__json_set_string(record, "digest", digest);
+    hf__json_set_bool(record, "ephemeral", flags & HF_BOX_EPHEMERAL);
+    hf__json_set_uint(record, "first_id", plan->owner);
+    hf__json_set(record, "spec", described);
+    return state_write_record(box, record, reterr);
+}
+
+/* ---- making --------------------------------------------------------------------------------- */
+
+static int start(struct native *native, const hf_spec *spec, const struct plan *plan, int box,
+                 int ids, int *ret_control, hf_error **reterr)
+{
+    _cleanup_buf_ struct hf_buf config = HF_BUF(HF_MAX_FRAME);
+    bool strict = spec->hardening == HARDENING_STRICT;
+    hf__put_config(&config, spec->name, (const char *const *)spec->env,
+                   spec->workdir ? spec->workdir : "/workspace", strict ? NULL : spec->user);
+    if (config.failed)
+        return hf__error(reterr, HF_E_INVALID, "the environment of the box is larger than 1 MiB");
+    struct launch launch = {
+        .plan = plan,
+        .seccomp = compile_seccomp(spec, native->rootful),
+        .config = config.data,
+        .config_size = config.size,
+        .box = box,
+        .ids = ids,
+    };
+    return launch_keeper(native, &launch, ret_control, reterr);
+}
+
+static int compile(const struct native *native, const hf_spec *spec, const char *instance,
+                   uint32_t first_id, bool prepare, struct plan *ret_plan, hf_error **reterr)
+{
+    struct host_image image;
+    struct cgroup_host cgroups;
+    int result = host_image_get(native, prepare, &image, reterr);
+    if (result < 0)
+        return result;
+    cgroups_find(native->rootful, &cgroups);
+    struct compile_input input = {native, spec, &image, &cgroups, instance, first_id};
+    result = compile_plan(&input, ret_plan, reterr);
+    host_image_finish(&image);
+    return result;
+}
+
+/* Under the lock of the box's directory. On success the control socket belongs to the caller. */
+static int make(struct native *native, const hf_spec *spec, unsigned flags, int boxes, int box,
+                int *ret_control, hf_error **reterr)
+{
+    char instance[9];
+    uint32_t first_id = 0;
+    struct plan plan;
+    int ids = -1;
+    int result = state_instance(boxes, instance, reterr);
+    if (result == 0 && native->rootful)
+        result = ids_take(&first_id, &ids, reterr);
+    if (result < 0)
+        return result;
+    result = compile(native, spec, instance, first_id, true, &plan, reterr);
+    if (result == 0) {
+        result = make_layers(native, spec, &plan, reterr);
+        if (result == 0)
+            result = write_record(box, spec, &plan, flags, reterr);
+        HF_FAULT("client-recorded");
+        if (result == 0)
+            result = start(native, spec, &plan, box, ids, ret_control, reterr);
+        plan_finish(&plan);
+    }
+    if (result < 0)
+        clean_ids(ids);
+    else if (ids >= 0)
+        close(ids); /* the keeper holds it now */
+    return result;
+}
+
+/* What is left of a failed or dead box goes; the directory's lock is held. */
+static void unmake(struct native *native, int boxes, const char *name)
+{
+    sweep_remains(native, boxes, name);
+    (void)clean_box_dir(boxes, name);
+}
+
+static int make_and_wait(struct native *native, const hf_spec *spec, unsigned flags, int boxes,
+                         int *box, struct hf_engine_box *ret_box, hf_error **reterr)
+{
+    _cleanup_close_ int control = -1;
+    int result = make(native, spec, flags, boxes, *box, &control, reterr);
+    if (result < 0) {
+        unmake(native, boxes, spec->name);
+        return result;
+    }
+    result = launch_wait(control, reterr);
+    if (result < 0) {
+        /* The keeper removes what it made; it needs the lock for that. If it was killed, we do. */
+        close(TAKE_FD(*box));
+        launch_wait_gone(control);
+        (void)sweep_all(native, 0, NULL);
+        return result;
+    }
+    HF_FAULT("client-ready");
+    ret_box->created = true;
+    ret_box->lifeline = -1;
+    if (flags & HF_BOX_EPHEMERAL)
+        ret_box->lifeline = TAKE_FD(control);
+    else
+        result = launch_keep(control, reterr);
+    return result;
+}
+
+/* ---- attaching ------------------------------------------------------------------------------ */
+
+static void tell_difference(const struct native *native, const hf_spec *spec, int box)
+{
+    _cleanup_json_ hf_json *record = NULL;
+    char digest[65], text[256];
+    if (state_read_record(box, spec->name, &record, NULL) < 0 ||
+        hf__spec_digest(spec, digest, NULL) < 0)
+        return;
+    const char *recorded = hf__json_get_string(record, "digest");
+    if (recorded && strcmp(recorded, digest) == 0)
+        return;
+    snprintf(text, sizeof text,
+             "box '%s' is there already and was made with other options; it is kept as it is",
+             spec->name);
+    native->around.log(native->around.log_data, HF_LOG_WARNING, text);
+}
+
+enum verdict { FREE, ATTACHED, LOOK_AGAIN };
+
+static enum verdict judge(const struct native *native, const hf_spec *spec, int boxes, int *box)
+{
+    pid_t keeper = state_keeper(*box);
+    if (keeper == 0) {
+        sweep_remains(native, boxes, spec->name);
+        return FREE;
+    }
+    if (faccessat(*box, BOX_KEPT, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+        tell_difference(native, spec, *box);
+        return ATTACHED;
+    }
+    /* Being made by someone who died, or going: its keeper wants this lock to finish. */
+    close(TAKE_FD(*box));
+    _cleanup_close_ int pidfd = hf__pidfd_open(keeper);
+    struct pollfd polled = {pidfd, POLLIN, 0};
+    (void)poll(&polled, 1, 5);
+    return LOOK_AGAIN;
+}
+
+int create_box(struct native *native, const hf_spec *spec, unsigned flags,
+               struct hf_engine_box *ret_box, hf_error **reterr)
+{
+    _cleanup_close_ int boxes = -1;
+    int64_t deadline = hf__now_ns() + PATIENCE;
+    int result = state_open_boxes(native, true, &boxes, reterr);
+    if (result < 0)
+        return result;
+    for (;;) {
+        _cleanup_close_ int box = -1;
+        result = state_lock_box(boxes, spec->name, true, true, &box, reterr);
+        if (result < 0)
+            return result;
+        HF_FAULT("client-reserved");
+        switch (judge(native, spec, boxes, &box)) {
+        case FREE:
+            return make_and_wait(native, spec, flags, boxes, &box, ret_box, reterr);
+        case ATTACHED:
+            if (flags & (HF_BOX_EXCLUSIVE | HF_BOX_EPHEMERAL))
+                return hf__error(reterr, HF_E_EXISTS,
+                                 "box '%s' is there already; remove it with: holdfast rm --force %s",
+                                 spec->name, spec->name);
+            *ret_box = (struct hf_engine_box){.created = false, .lifeline = -1};
+            return 0;
+        case LOOK_AGAIN:
+            break;
+        }
+        if (hf__now_ns() > deadline)
+            return hf__error(reterr, HF_E_BUSY,
+                             "box '%s' belongs to a running 'holdfast run', or does not finish "
+                             "being made or removed; use another name",
+                             spec->name);
+    }
+}
+
+int create_plan_text(struct native *native, const hf_spec *spec, char **ret_text,
+                     hf_error **reterr)
+{
+    struct plan plan;
+    _cleanup_buf_ struct hf_buf text = HF_BUF(HF_MAX_PLAN);
+    int result = compile(native, spec, "00000000", 0x70000000U, false, &plan, reterr);
+    if (result < 0)
+        return result;
+    plan_print(&plan, &text);
+    plan_finish(&plan);
+    if (text.failed)
+        return hf__error(reterr, HF_E_NO_SPACE, "out of memory");
+    *ret_text = TAKE_PTR(text.data);
+    return 0;
+}

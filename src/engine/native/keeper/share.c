@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The box's file systems that come from the host: layers under an overlay, and volumes. Everything
+ * is opened once and from then on only descriptors count. Layers are never changed on disk: the
+ * mount maps ids, so that the host's root in a layer is the box's root in the box.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "engine/native/keeper/keeper.h"
+#include "engine/native/keeper/kernel.h"
+
+static int map_ids(int mount, int userns)
+{
+    struct mount_attr attr = {.attr_set = MOUNT_ATTR_IDMAP, .userns_fd = (uint64_t)userns};
+    return sys_mount_setattr(mount, 0, &attr);
+}
+
+/* A detached, read-only clone of one host directory. */
+static int open_layer(const struct making *making, const char *path, bool idmap, hf_error **reterr)
+{
+    _cleanup_close_ int dir = sys_openat2(AT_FDCWD, path, O_PATH | O_DIRECTORY, RESOLVE_NO_MAGICLINKS);
+    _cleanup_close_ int mount = dir < 0 ? -1 : sys_open_tree(dir, "", OPEN_TREE_CLONE | AT_EMPTY_PATH);
+    if (mount < 0)
+        return hf__error_sys(reterr, "cannot open layer '%s'", path);
+    struct mount_attr attr = {
+        .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
+        .propagation = MS_PRIVATE,
+    };
+    if (sys_mount_setattr(mount, 0, &attr) < 0)
+        return hf__error_sys(reterr, "cannot make layer '%s' read-only", path);
+    /* A file system that cannot map ids shows its files as nobody's: readable, never more. */
+    if (idmap && map_ids(mount, making->userns) < 0 && errno != EINVAL && errno != EOPNOTSUPP)
+        return hf__error_sys(reterr, "cannot map the ids of layer '%s'", path);
+    return TAKE_FD(mount);
+}
+
+/* Parts of a ':'-separated list of layers, topmost first. */
+static bool next_layer(const char **list, char *part, size_t size)
+{
+    size_t length = strcspn(*list, ":");
+    if (length == 0 || length >= size)
+        return false;
+    memcpy(part, *list, length);
+    part[length] = '\0';
+    *list += length + ((*list)[length] == ':');
+    return true;
+}
+
+/* A detached mount is taken apart when its descriptor is closed, so all of an overlay's stay open
+ * until the overlay has clones of its own. */
+struct held {
+    int fds[24];
+    size_t count;
+};
+
+static void release(struct held *held)
+{
+    while (held->count > 0)
+        close(held->fds[--held->count]);
+}
+
+static int hold(struct held *held, int fd)
+{
+    if (held->count == sizeof held->fds / sizeof held->fds[0]) {
+        close(fd);
+        errno = E2BIG;
+        return -1;
+    }
+    held->fds[held->count++] = fd;
+    return fd;
+}
+
+static int add_layers(const struct making *making, const struct plan_op *op, int fs,
+                      struct held *held, hf_error **reterr)
+{
+    char path[HF_MAX_PATH];
+    const char *list = op->s[1];
+    while (next_layer(&list, path, sizeof path)) {
+        int layer = open_layer(making, path, op->flags & OPF_IDMAP, reterr);
+        if (layer < 0)
+            return layer;
+        if (hold(held, layer) < 0 || sys_fsconfig_fd(fs, "lowerdir+", layer) < 0)
+            return hf__error_sys(reterr, "cannot stack layer '%s'", path);
+    }
+    return 0;
+}
+
+/* The kernel wants the writable directories below a mount that is not the host's own. */
+static int add_writable(const struct plan_op *op, int fs, struct held *held, hf_error **reterr)
+{
+    _cleanup_close_ int dir = sys_openat2(AT_FDCWD, op->s[2], O_PATH | O_DIRECTORY,
+                                          RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS);
+    int mount = dir < 0 ? -1 : sys_open_tree(dir, "", OPEN_TREE_CLONE | AT_EMPTY_PATH);
+    if (mount < 0 || hold(held, mount) < 0)
+        return hf__error_sys(reterr, "cannot open the writable layer '%s'", op->s[2]);
+    _cleanup_close_ int upper = openat(mount, "upper", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    _cleanup_close_ int work = openat(mount, "work", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (upper < 0 || work < 0 || sys_fsconfig_fd(fs, "upperdir", upper) < 0 ||
+        sys_fsconfig_fd(fs, "workdir", work) < 0)
+        return hf__error_sys(reterr, "cannot use '%s' as a writable layer", op->s[2]);
+    return 0;
+}
+
+/* What the kernel says beyond the errno stands in the file system context's log. */
+static void append_log(int fs, hf_error **reterr)
+{
+    char line[256];
+    ssize_t size = read(fs, line, sizeof line - 1);
+    if (size <= 0)
+        return;
+    line[size] = '\0';
+    line[strcspn(line, "\n")] = '\0';
+    hf__error_hint(reterr, "the kernel says: %s", line);
+}
+
+static int make_overlay(const struct making *making, const struct plan_op *op, int *ret_mount,
+                        hf_error **reterr)
+{
+    _cleanup_close_ int fs = sys_fsopen("overlay");
+    if (fs < 0)
+        return hf__error_sys(reterr, "the kernel has no overlay file system");
+    __attribute__((cleanup(release))) struct held held = {.count = 0};
+    int result = add_layers(making, op, fs, &held, reterr);
+    if (result == 0)
+        result = add_writable(op, fs, &held, reterr);
+    if (result < 0) {
+        append_log(fs, reterr);
+        return result;
+    }
+    /* Thrown away with the box: what is lost in a crash of the host is lost anyway. */
+    bool ok = sys_fsconfig_flag(fs, "volatile") == 0;
+    ok = ok && sys_fsconfig_string(fs, "redirect_dir", "nofollow") == 0;
+    ok = ok && sys_fsconfig_string(fs, "index", "off") == 0;
+    ok = ok && sys_fsconfig_string(fs, "metacopy", "off") == 0;
+    if (!(making->plan.flags & PLAN_ROOTFUL))
+        ok = ok && sys_fsconfig_flag(fs, "userxattr") == 0;
+    unsigned attributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+    if (op->flags & OPF_RDONLY)
+        attributes |= MOUNT_ATTR_RDONLY;
+    *ret_mount = ok ? sys_fsmount(fs, attributes) : -1;
+    if (*ret_mount >= 0)
+        return 0;
+    hf__error_sys(reterr, "cannot mount the overlay for '%s'", op->s[0]);
+    append_log(fs, reterr);
+    return hf__error_hint(reterr, "its writable layer is in '%s'", op->s[2]);
+}
+
+static int make_bind(const struct making *making, const struct plan_op *op, int volume_userns,
+                     int *ret_mount, hf_error **reterr)
+{
+    (void)making;
+    _cleanup_close_ int source = sys_openat2(AT_FDCWD, op->s[1], O_PATH, RESOLVE_NO_MAGICLINKS);
+    if (source < 0)
+        return hf__error_sys(reterr, "cannot open volume source '%s'", op->s[1]);
+    _cleanup_close_ int mount = sys_open_tree(source, "", OPEN_TREE_CLONE | AT_EMPTY_PATH);
+    if (mount < 0)
+        return hf__error_sys(reterr, "cannot clone volume source '%s'", op->s[1]);
+    struct mount_attr attr = {
+        .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
+        .propagation = MS_PRIVATE,
+    };
+    if (op->flags & OPF_RDONLY)
+        attr.attr_set |= MOUNT_ATTR_RDONLY;
+    if (op->flags & OPF_NOEXEC)
+        attr.attr_set |= MOUNT_ATTR_NOEXEC;
+    if (sys_mount_setattr(mount, 0, &attr) < 0)
+        return hf__error_sys(reterr, "cannot restrict volume '%s'", op->s[1]);
+    if ((op->flags & OPF_IDMAP) && map_ids(mount, volume_userns) < 0) {
+        hf__error_sys(reterr, "cannot map the ids of volume '%s'", op->s[1]);
+        return hf__error_hint(reterr, "its file system does not support id-mapped mounts");
+    }
+    *ret_mount = TAKE_FD(mount);
+    return 0;
+}
+
+int share_make(const struct making *making, const struct plan_op *op, int volume_userns,
+               int *ret_mount, hf_error **reterr)
+{
+    return op->kind == OP_OVERLAY ? make_overlay(making, op, ret_mount, reterr)
+                                  : make_bind(making, op, volume_userns, ret_mount, reterr);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One connection of a host-side client. Everything it sends is checked; everything it is sent is
+ * bounded: small messages by HF_MAX_UNSENT, output by the windows it granted.
+ */
+#ifndef HF_WARDEN_CLIENT_H
+#define HF_WARDEN_CLIENT_H
+
+#include "warden/loop.h"
+#include "wire/message.h"
+
+struct client {
+    struct client *next;
+    struct source socket;
+    struct hf_buf in, out;
+    bool greeted, dirty, closing;
+};
+
+void client_accept(int socket, const struct hf_msg_config *config);
+
+/* Something may have to be sent; done once at the end of the loop's turn. */
+void client_touch(struct client *client);
+void clients_flush(void);
+
+void client_tell_started(struct client *client, uint32_t channel,
+                         const struct hf_msg_started *message);
+void client_tell_not_started(struct client *client, uint32_t channel,
+                             const struct hf_msg_not_started *message);
+void client_tell_stdin_window(struct client *client, uint32_t channel, uint32_t bytes);
+void client_tell_stdin_closed(struct client *client, uint32_t channel);
+
+/* True while any client is connected. */
+bool clients_any(void);
+
+#endif

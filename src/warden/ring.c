@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "warden/ring.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SMALLEST 4096
+
+uint64_t ring_tail(const struct ring *ring)
+{
+    return ring->head > ring->capacity ? ring->head - ring->capacity : 0;
+}
+
+static int split(const struct ring *ring, uint64_t from, size_t size, struct iovec parts[2])
+{
+    size_t at = (size_t)from & (ring->capacity - 1);
+    size_t first = ring->capacity - at < size ? ring->capacity - at : size;
+    parts[0] = (struct iovec){ring->data + at, first};
+    parts[1] = (struct iovec){ring->data, size - first};
+    return parts[1].iov_len > 0 ? 2 : 1;
+}
+
+/* Positions keep their meaning: each byte moves to its place modulo the new capacity. */
+static bool grow(struct ring *ring)
+{
+    size_t capacity = ring->capacity ? ring->capacity * 4 : SMALLEST;
+    if (capacity > ring->max)
+        capacity = ring->max;
+    if (capacity <= ring->capacity)
+        return false;
+    char *data = malloc(capacity);
+    if (!data)
+        return false;
+    struct ring larger = {.data = data, .capacity = capacity, .max = ring->max, .head = ring->head};
+    for (uint64_t at = ring_tail(ring); at < ring->head;) {
+        struct iovec from[2], to[2];
+        ring_view(ring, at, (size_t)(ring->head - at), from);
+        split(&larger, at, from[0].iov_len, to);
+        memcpy(to[0].iov_base, from[0].iov_base, to[0].iov_len);
+        at += to[0].iov_len;
+    }
+    free(ring->data);
+    *ring = larger;
+    return true;
+}
+
+int ring_room(struct ring *ring, uint64_t keep, size_t wanted, struct iovec parts[2])
+{
+    if (keep > ring->head)
+        keep = ring->head;
+    size_t used = (size_t)(ring->head - keep);
+    while (ring->capacity - used < wanted && grow(ring))
+        ;
+    size_t room = ring->capacity > used ? ring->capacity - used : 0;
+    if (room > wanted)
+        room = wanted;
+    return room > 0 ? split(ring, ring->head, room, parts) : 0;
+}
+
+void ring_commit(struct ring *ring, size_t size)
+{
+    ring->head += size;
+}
+
+int ring_view(const struct ring *ring, uint64_t from, size_t size, struct iovec parts[2])
+{
+    return size > 0 ? split(ring, from, size, parts) : 0;
+}
+
+void ring_finish(struct ring *ring)
+{
+    free(ring->data);
+    *ring = (struct ring){.max = ring->max};
+}

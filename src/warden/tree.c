@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Everything a job starts stays a descendant of its stub, because the stub is a subreaper. So the
+ * tree is what /proc says it is, at the moment of asking; what forks between the look and the signal
+ * is found by the next look. A stopped process cannot fork, hence "stop until nothing new appears,
+ * then kill": each pass leaves fewer that can run away, and the pids limit bounds how many there
+ * are.
+ */
+#include "warden/tree.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+
+#define MAX_PROCESSES 65536
+#define STOP_PASSES 32
+
+struct process {
+    pid_t pid, parent;
+    char state;
+    bool inside;
+    unsigned long long start; /* with the pid, names one process for good */
+};
+
+struct table {
+    struct process *rows;
+    size_t count, capacity;
+};
+
+/* "pid (comm) state ppid ... starttime": comm may hold anything, so parse from the last ')'. */
+static bool read_process(int proc, const char *name, struct process *ret)
+{
+    char path[32], text[512];
+    snprintf(path, sizeof path, "%.12s/stat", name);
+    _cleanup_close_ int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
+    ssize_t size = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (size <= 0)
+        return false;
+    text[size] = '\0';
+    char *at = strrchr(text, ')');
+    if (!at || at[1] != ' ' || at[2] == '\0')
+        return false;
+    ret->pid = (pid_t)strtol(name, NULL, 10);
+    ret->state = at[2];
+    ret->parent = (pid_t)strtol(at + 3, &at, 10);
+    for (int field = 5; field < 22 && *at; field++)
+        at += 1 + strcspn(at + 1, " ");
+    ret->start = strtoull(at, NULL, 10);
+    ret->inside = false;
+    return true;
+}
+
+static bool add_row(struct table *table, const struct process *row)
+{
+    if (table->count == table->capacity) {
+        size_t capacity = table->capacity ? table->capacity * 2 : 256;
+        struct process *rows = capacity > MAX_PROCESSES
+                                   ? NULL
+                                   : realloc(table->rows, capacity * sizeof *rows);
+        if (!rows)
+            return false;
+        table->rows = rows;
+        table->capacity = capacity;
+    }
+    table->rows[table->count++] = *row;
+    return true;
+}
+
+static void scan(struct table *table)
+{
+    _cleanup_closedir_ DIR *proc = opendir("/proc");
+    table->count = 0;
+    if (!proc)
+        return;
+    for (struct dirent *entry; (entry = readdir(proc));) {
+        struct process row;
+        if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
+            continue;
+        if (read_process(dirfd(proc), entry->d_name, &row) && !add_row(table, &row))
+            return;
+    }
+}
+
+/* Children may stand before their parents in /proc, so repeat until nothing is added. */
+static void mark_descendants(struct table *table, pid_t root, bool (*spare)(pid_t pid))
+{
+    bool added;
+    do {
+        added = false;
+        for (size_t i = 0; i < table->count; i++) {
+            struct process *row = &table->rows[i];
+            if (row->inside)
+                continue;
+            bool inside = row->parent == root && !(spare && spare(row->pid));
+            for (size_t k = 0; !inside && k < table->count; k++)
+                inside = table->rows[k].inside && table->rows[k].pid == row->parent;
+            row->inside = inside;
+            added |= inside;
+        }
+    } while (added);
+}
+
+static uid_t owner_of(pid_t pid)
+{
+    char path[32];
+    struct stat st;
+    snprintf(path, sizeof path, "/proc/%d", (int)pid);
+    return stat(path, &st) < 0 ? 0 : st.st_uid;
+}
+
+static int signal_as_owner(int pidfd, pid_t pid, int signal)
+{
+    if (hf__pidfd_signal(pidfd, signal) == 0 || errno != EPERM)
+        return 0;
+    uid_t owner = owner_of(pid);
+    if (owner == 0 || seteuid(owner) < 0)
+        return -1;
+    int result = hf__pidfd_signal(pidfd, signal);
+    int saved = errno;
+    if (seteuid(0) < 0)
+        _exit(125); /* a warden that cannot come back must not go on */
+    prctl(PR_SET_DUMPABLE, 0);
+    errno = saved;
+    return result;
+}
+
+int tree_signal_one(pid_t pid, int signal)
+{
+    _cleanup_close_ int pidfd = hf__pidfd_open(pid);
+    return pidfd < 0 ? -1 : signal_as_owner(pidfd, pid, signal);
+}
+
+/* A pid that was recycled since the scan has another start time and is left alone. */
+static void signal_row(const struct process *row, int signal)
+{
+    char name[16];
+    struct process now;
+    _cleanup_close_ int pidfd = hf__pidfd_open(row->pid);
+    _cleanup_close_ int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    snprintf(name, sizeof name, "%d", (int)row->pid);
+    if (pidfd < 0 || !read_process(proc, name, &now) || now.start != row->start)
+        return;
+    (void)signal_as_owner(pidfd, row->pid, signal);
+}
+
+static bool is_dead(const struct process *row)
+{
+    return row->state == 'Z' || row->state == 'X';
+}
+
+static size_t signal_all(const struct table *table, int signal, bool only_running)
+{
+    size_t seen = 0;
+    for (size_t i = 0; i < table->count; i++) {
+        const struct process *row = &table->rows[i];
+        if (!row->inside || is_dead(row) || (only_running && (row->state | 32) == 't'))
+            continue;
+        seen++;
+        signal_row(row, signal);
+    }
+    return seen;
+}
+
+size_t tree_signal(pid_t root, int signal, bool (*spare)(pid_t pid))
+{
+    struct table table = {0};
+    scan(&table);
+    mark_descendants(&table, root, spare);
+    for (int pass = 0; signal == SIGKILL && pass < STOP_PASSES; pass++) {
+        if (signal_all(&table, SIGSTOP, true) == 0)
+            break;
+        scan(&table);
+        mark_descendants(&table, root, spare);
+    }
+    size_t seen = signal_all(&table, signal, false);
+    /* A stopped process takes a SIGTERM only once it runs again. */
+    if (signal != SIGKILL && signal != SIGSTOP)
+        signal_all(&table, SIGCONT, false);
+    free(table.rows);
+    return seen;
+}

@@ -1,0 +1,180 @@
+"""Which tests stand behind which row of the security checklist. SECURITY.md is printed from this."""
+
+# row: (what it promises, tests as "folder/file::test", or a reason why there is none)
+ROWS = {
+    1: ("names, ids, sizes and argv are validated before any side effect", [
+        "conformance/test_bad_inputs.py::test_bad_values",
+        "conformance/test_library_api.py::test_names_that_are_none",
+        "conformance/test_library_api.py::test_bad_environment",
+        "conformance/test_job_environment.py::test_strange_users_are_never_root",
+        "conformance/test_job_environment.py::test_user_outside_the_boxes_range",
+    ]),
+    2: ("the state directories are private, locked and survive crashes", [
+        "conformance/test_box_lifecycle.py::test_directories_are_private",
+        "conformance/test_box_lifecycle.py::test_two_callers_two_boxes",
+        "conformance/test_bad_inputs.py::test_directory_that_others_may_write",
+        "conformance/test_bad_inputs.py::test_directory_of_somebody_else",
+        "conformance/test_bad_inputs.py::test_corrupt_record",
+        "conformance/test_bad_inputs.py::test_a_record_cannot_make_us_kill_a_stranger",
+        "crash/test_fault_points.py::test_killed_while_making_a_box",
+    ]),
+    3: ("sockets have a path, are private, and are never abstract", [
+        "security/test_filesystem_walls.py::test_socket_is_private",
+        "security/test_filesystem_walls.py::test_another_user_cannot_reach_the_box",
+        "security/test_filesystem_walls.py::test_the_socket_has_no_name_inside",
+        "security/test_kernel_surface.py::test_no_socket_of_ours_is_abstract",
+        "conformance/test_bad_inputs.py::test_broken_socket",
+    ]),
+    4: ("descriptors, environment, umask and signals of the caller stay outside", [
+        "security/test_pid1.py::test_leaked_descriptors",
+        "security/test_pid1.py::test_environment_of_pid_1_is_empty",
+        "conformance/test_job_trees.py::test_callers_descriptors_stay_outside",
+        "conformance/test_job_trees.py::test_signals_ignored_by_the_caller_are_not_ignored_inside",
+        "conformance/test_job_trees.py::test_box_made_with_sigchld_ignored",
+        "conformance/test_job_trees.py::test_umask_is_022",
+        "conformance/test_job_environment.py::test_callers_environment_stays_outside",
+    ]),
+    5: ("the programs in the box are sealed copies", [
+        "security/test_pid1.py::test_warden_is_a_sealed_copy",
+        "security/test_pid1.py::test_cve_2019_5736_overwrite_of_pid_1",
+    ]),
+    6: ("host paths are opened once, without magic links", [
+        "security/test_filesystem_walls.py::test_magic_links_as_sources",
+        "security/test_filesystem_walls.py::test_devices_and_kernel_file_systems_as_sources",
+    ]),
+    7: ("cgroups are there before the first process", [
+        "conformance/test_box_limits.py::test_warden_is_in_every_cgroup_of_the_box",
+        "conformance/test_box_limits.py::test_limits_stand_in_the_cgroup",
+        "security/test_greed.py::test_cgroup_settings",
+    ]),
+    8: ("always a user namespace, with a range of ids of its own", [
+        "security/test_filesystem_walls.py::test_uid_ranges_do_not_overlap",
+        "security/test_filesystem_walls.py::test_uid_ranges_do_not_overlap_across_runtime_directories",
+        "security/test_filesystem_walls.py::test_the_warden_is_not_root_of_the_host",
+        "security/test_kernel_surface.py::test_namespaces_are_all_the_boxes_own",
+    ]),
+    9: ("counts that the kernel keeps per user are the box's own", [
+        "security/test_greed.py::test_inotify_exhaustion",
+        "security/test_kernel_surface.py::test_user_namespaces_are_off_by_a_second_wall",
+    ]),
+    10: ("no id of the host is mapped", [
+        "security/test_filesystem_walls.py::test_uid_ranges_do_not_overlap",
+        "conformance/test_rootless.py::test_other_users_of_the_box",
+    ]),
+    11: ("mounts do not propagate", ["security/test_filesystem_walls.py::test_mounts_do_not_propagate"]),
+    12: ("layers are read-only, and the overlay shows no host path", [
+        "security/test_filesystem_walls.py::test_lower_layers_are_not_written",
+        "security/test_filesystem_walls.py::test_mountinfo_leaks_no_host_path",
+        "security/test_filesystem_walls.py::test_trusted_xattrs",
+        "security/test_greed.py::test_writeable_layer_belongs_to_the_boxes_range",
+    ]),
+    13: ("disk limit", "--disk is not part of this stage; memory-backed space is limited, see test_files_in_tmpfs_count_as_memory"),
+    14: ("a /proc of its own", [
+        "security/test_filesystem_walls.py::test_proc_shows_only_the_box",
+        "conformance/test_box_filesystem.py::test_every_mount_is_nosuid_and_nodev",
+    ]),
+    15: ("a small /dev, no device nodes", [
+        "conformance/test_box_filesystem.py::test_dev_is_small",
+        "security/test_filesystem_walls.py::test_mknod",
+        "security/test_filesystem_walls.py::test_mknod_with_the_capability_all_the_same",
+    ]),
+    16: ("a small, read-only /sys", [
+        "security/test_kernel_surface.py::test_sys_cannot_be_written",
+        "conformance/test_box_limits.py::test_the_box_cannot_change_its_limits",
+    ]),
+    17: ("masked and read-only paths, CVE-2025-31133", [
+        "security/test_filesystem_walls.py::test_masked_and_read_only_paths",
+        "security/test_filesystem_walls.py::test_masks_cannot_be_undone",
+        "security/test_kernel_surface.py::test_kernel_memory_and_log_are_hidden",
+        "security/test_kernel_surface.py::test_sysctls_cannot_be_written",
+    ]),
+    18: ("volumes: targets resolved inside, nosuid, nodev", [
+        "security/test_filesystem_walls.py::test_symlink_in_a_volume_as_the_target_of_another",
+        "security/test_filesystem_walls.py::test_setuid_file_on_a_volume_is_harmless",
+        "security/test_filesystem_walls.py::test_existing_setuid_file_on_a_volume_is_not_kept_writable",
+        "conformance/test_box_filesystem.py::test_read_only_volume",
+        "conformance/test_box_filesystem.py::test_no_other_id_of_the_box_reaches_a_volume",
+    ]),
+    19: ("hosts, resolv.conf and hostname of the host are never written", [
+        "security/test_filesystem_walls.py::test_hosts_file_of_the_host_is_not_written",
+    ]),
+    20: ("the root is changed for good", [
+        "security/test_filesystem_walls.py::test_root_has_no_above",
+        "security/test_filesystem_walls.py::test_chroot_escape",
+        "security/test_filesystem_walls.py::test_only_our_mounts_are_there",
+    ]),
+    21: ("loopback and nothing else", [
+        "security/test_kernel_surface.py::test_network_is_loopback_only",
+        "security/test_kernel_surface.py::test_loopback_of_the_host_is_not_reached",
+    ]),
+    22: ("no keyring of the host", ["security/test_kernel_surface.py::test_dangerous_system_calls_are_refused"]),
+    23: ("resource limits, OOM score, priorities", [
+        "security/test_kernel_surface.py::test_hard_limits_have_an_end",
+        "security/test_kernel_surface.py::test_hard_limits_cannot_be_raised",
+        "security/test_kernel_surface.py::test_priorities_cannot_be_raised",
+        "conformance/test_box_limits.py::test_a_job_cannot_lower_its_oom_score",
+        "conformance/test_box_limits.py::test_core_dumps_are_off",
+    ]),
+    24: ("capabilities as designed, none inherited", [
+        "security/test_capabilities.py::test_standard_capabilities",
+        "security/test_capabilities.py::test_strict_has_none",
+        "security/test_capabilities.py::test_inheritable_capabilities_of_the_caller",
+        "security/test_capabilities.py::test_supplementary_groups_of_the_caller",
+        "security/test_filesystem_walls.py::test_file_capabilities_do_nothing",
+    ]),
+    25: ("the box ends with its keeper", ["crash/test_kills.py::test_killed_keeper_takes_the_box_with_it"]),
+    26: ("no_new_privs and Landlock", [
+        "security/test_filesystem_walls.py::test_setuid_programs_do_nothing",
+        "security/test_kernel_surface.py::test_abstract_sockets_of_the_host",
+        "security/test_kernel_surface.py::test_seccomp_is_in_force",
+    ]),
+    27: ("system call filter, 32-bit arguments, foreign ABIs", [
+        "security/test_kernel_surface.py::test_dangerous_system_calls_are_refused",
+        "security/test_kernel_surface.py::test_no_new_namespace_by_any_door",
+        "security/test_kernel_surface.py::test_socket_families",
+        "security/test_kernel_surface.py::test_socket_families_with_high_bits",
+        "security/test_kernel_surface.py::test_terminal_injection",
+        "security/test_kernel_surface.py::test_foreign_instruction_sets",
+    ]),
+    28: ("the last steps before exec: descriptors, directory, errno told", [
+        "security/test_pid1.py::test_cve_2024_21626_working_directory",
+        "security/test_pid1.py::test_leaked_descriptors_of_run",
+        "conformance/test_job_outcomes.py::test_not_executable_is_126",
+    ]),
+    29: ("PID 1 is out of reach for the jobs", [
+        "security/test_pid1.py::test_files_of_pid_1",
+        "security/test_pid1.py::test_ptrace_of_pid_1",
+        "security/test_pid1.py::test_memory_of_pid_1",
+        "security/test_pid1.py::test_descriptors_of_pid_1",
+        "security/test_pid1.py::test_signals_to_pid_1",
+        "security/test_pid1.py::test_signals_to_everybody",
+    ]),
+    30: ("exec stands behind the same walls, and a timeout ends exactly one job", [
+        "security/test_capabilities.py::test_exec_parity",
+        "conformance/test_job_trees.py::test_a_timeout_harms_no_other_job",
+        "security/test_pid1.py::test_a_job_against_its_own_stub",
+    ]),
+    31: ("the end of a job never waits for a pipe", [
+        "conformance/test_job_streams.py::test_background_child_holds_pipe",
+        "conformance/test_job_streams.py::test_what_the_main_process_printed_is_never_cut_by_the_drain_time",
+    ]),
+    32: ("everything can be killed", [
+        "security/test_greed.py::test_fork_bomb_is_contained",
+        "security/test_greed.py::test_fork_bomb_is_removed_with_its_box",
+        "security/test_greed.py::test_a_frozen_box_can_be_removed",
+        "security/test_greed.py::test_a_stopped_warden_can_be_removed",
+    ]),
+    33: ("copying files in and out", "read, write and cp are not part of this stage"),
+    34: ("the protocol is bounded and the box is hostile", [
+        "security/test_hostile_warden.py::test_hostile_bytes",
+        "security/test_hostile_warden.py::test_hostile_bytes_are_a_typed_error",
+        "security/test_hostile_warden.py::test_endless_streams",
+    ]),
+    35: ("text of others is escaped", [
+        "security/test_output_hygiene.py::test_ps_escapes_tasks_and_profiles",
+        "security/test_output_hygiene.py::test_errors_escape_what_they_quote",
+        "security/test_output_hygiene.py::test_reasons_of_the_box_are_escaped",
+    ]),
+    36: ("docker and podman engines", "not part of this stage"),
+    37: ("the build is hardened", ["artifacts/test_artifacts.py::test_is_hardened"]),
+}
