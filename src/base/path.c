@@ -265,8 +265,7 @@ int hf__replace_file_at(int dir, const char *name, const void *data, size_t size
         openat(dir, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return hf__error_sys(reterr, "cannot create '%s'", temporary);
-    if (hf__write_all(fd, data, size) < 0 || fsync(fd) < 0 ||
-        renameat(dir, temporary, dir, name) < 0) {
+    if (hf__write_all(fd, data, size) < 0 || renameat(dir, temporary, dir, name) < 0) {
         int code = hf__error_sys(reterr, "cannot write '%s'", name);
         (void)unlinkat(dir, temporary, 0);
         return code;

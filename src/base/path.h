@@ -36,7 +36,8 @@ int hf__remove_tree_at(int dir, const char *name);
  * when it is a symlink, belongs to someone else, or others may write to it. */
 int hf__open_private_dir(const char *path, bool create, int *ret_fd, hf_error **reterr);
 
-/* Replaces a file in one step: temporary file, fsync, rename. Mode 0600. */
+/* Replaces a file in one step: temporary file, rename. Mode 0600. Not forced to the disk: nothing
+ * that is written so means anything after the host has crashed. */
 int hf__replace_file_at(int dir, const char *name, const void *data, size_t size,
                         hf_error **reterr);
 

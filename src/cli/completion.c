@@ -55,7 +55,7 @@ static void print_words(const struct verb *verb)
         print_choices(verb->completes);
 }
 
-/* --- bash ---------------------------------------------------------------------------------------- */
+/* --- bash ------------------------------------------------------------------------------------- */
 
 static void bash_flag(const struct verb *verb, const hf_option_info *info)
 {
@@ -100,16 +100,18 @@ static void bash_verb(const struct verb *verb)
 
 static void print_bash(void)
 {
-    puts(
-        "# bash completion for holdfast; made by `holdfast completion bash`\n"
-        "_holdfast() {\n"
-        "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
-        "    local verb= flags= words= i\n"
-        "    for ((i = 1; i < COMP_CWORD; i++)); do\n"
-        "        [[ ${COMP_WORDS[i]} == -- ]] && { COMPREPLY=($(compgen -c -- \"$cur\")); return; }\n"
-        "        [[ -z $verb && ${COMP_WORDS[i]} != -* ]] && verb=${COMP_WORDS[i]}\n"
-        "    done\n"
-        "    case \"$verb $prev\" in");
+    puts("# bash completion for holdfast; made by `holdfast completion bash`\n"
+         "_holdfast() {\n"
+         "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
+         "    local verb= flags= words= i\n"
+         "    for ((i = 1; i < COMP_CWORD; i++)); do\n"
+         "        if [[ ${COMP_WORDS[i]} == -- ]]; then\n"
+         "            COMPREPLY=($(compgen -c -- \"$cur\"))\n"
+         "            return\n"
+         "        fi\n"
+         "        [[ -z $verb && ${COMP_WORDS[i]} != -* ]] && verb=${COMP_WORDS[i]}\n"
+         "    done\n"
+         "    case \"$verb $prev\" in");
     for (size_t i = 0; verbs[i]; i++)
         for_each_flag(verbs[i], bash_value);
     puts("    esac\n"
@@ -129,7 +131,7 @@ static void print_bash(void)
          "complete -F _holdfast holdfast");
 }
 
-/* --- zsh ----------------------------------------------------------------------------------------- */
+/* --- zsh -------------------------------------------------------------------------------------- */
 
 static void zsh_spec(const hf_option_info *info, const char *name)
 {
@@ -211,7 +213,7 @@ static void print_zsh(void)
          "_holdfast \"$@\"");
 }
 
-/* --- fish ---------------------------------------------------------------------------------------- */
+/* --- fish ------------------------------------------------------------------------------------- */
 
 static void fish_flag(const struct verb *verb, const hf_option_info *info)
 {
@@ -251,7 +253,7 @@ static void print_fish(void)
     }
 }
 
-/* --- the verb ------------------------------------------------------------------------------------ */
+/* --- the verb --------------------------------------------------------------------------------- */
 
 static int run(struct request *request)
 {

@@ -42,9 +42,9 @@ static int run_in_shell(struct request *request, hf_box *box, const char *const 
 }
 
 /*
- * bash where the box has it, sh where not. Asking first would cost every command a shell; so bash is
- * tried, and its absence costs a second job. With input that is no way: the first try may have taken
- * some of it.
+ * bash where the box has it, sh where not. Asking first would cost every command a shell; so bash
+ * is tried, and its absence costs a second job. With input that is no way: the first try may have
+ * taken some of it.
  */
 static int run_script(struct request *request, hf_box *box)
 {

@@ -6,7 +6,7 @@
 
 #include "cli/output.h"
 
-/* --- setters ------------------------------------------------------------------------------------ */
+/* --- setters ---------------------------------------------------------------------------------- */
 
 static void *member(struct request *request, const struct flag *flag)
 {
@@ -133,7 +133,7 @@ static int set_json(struct request *request, const struct flag *flag, const char
     return status;
 }
 
-/* --- tables ------------------------------------------------------------------------------------- */
+/* --- tables ----------------------------------------------------------------------------------- */
 
 static const struct flag global_flags[] = {
     {{.key = "engine",
@@ -210,7 +210,7 @@ const hf_option_info *group_info(const struct flag_group *group, size_t index)
     return group->flags[index].info.key ? &group->flags[index].info : NULL;
 }
 
-/* --- lookup ------------------------------------------------------------------------------------- */
+/* --- lookup ----------------------------------------------------------------------------------- */
 
 struct match {
     const hf_option_info *info;
@@ -268,7 +268,7 @@ static int unknown_flag(const struct verb *verb, const char *name, size_t size)
     return usage_error(verb, "unknown flag '--%.*s'", (int)size, name);
 }
 
-/* --- parsing ------------------------------------------------------------------------------------ */
+/* --- parsing ---------------------------------------------------------------------------------- */
 
 struct parser {
     struct request *request;

@@ -116,7 +116,7 @@ void print_overview(FILE *stream)
     fputs("\n`holdfast help VERB` explains a verb and its flags.\n", stream);
 }
 
-/* --- JSON, for programs that drive this one ------------------------------------------------------ */
+/* --- JSON, for programs that drive this one --------------------------------------------------- */
 
 static void print_flag_json(FILE *stream, const hf_option_info *info, bool first)
 {
@@ -169,7 +169,7 @@ static void print_help_json(FILE *stream, const struct verb *only)
     fputs("]}\n", stream);
 }
 
-/* --- the verb ------------------------------------------------------------------------------------ */
+/* --- the verb --------------------------------------------------------------------------------- */
 
 static int run(struct request *request)
 {

@@ -99,7 +99,7 @@ int library_failure(const hf_error *error)
     return EXIT_FAILED;
 }
 
-/* --- text and JSON ------------------------------------------------------------------------------ */
+/* --- text and JSON ---------------------------------------------------------------------------- */
 
 /* Columns as if every character had one; wide ones are rare where we print tables. */
 static size_t columns(const char *text)

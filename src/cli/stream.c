@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One loop over three descriptors: our stdin, the box, and a pipe that the signal handler writes to.
+ * One loop over three descriptors: our stdin, the box, and a pipe that the signal handler fills.
  *
  * Output is written with blocking writes: a reader that is slow slows the job down, through the
  * window of the connection, and nothing is queued here. Input is read only when the job has room
@@ -70,7 +70,7 @@ static void cancel(struct pump *pump)
     hf_job_cancel(pump->job, NULL);
 }
 
-/* --- output ------------------------------------------------------------------------------------- */
+/* --- output ----------------------------------------------------------------------------------- */
 
 static void wait_writable(int fd)
 {
@@ -128,7 +128,7 @@ static int take_output(struct pump *pump, hf_error **reterr)
     }
 }
 
-/* --- input -------------------------------------------------------------------------------------- */
+/* --- input ------------------------------------------------------------------------------------ */
 
 static void end_input(struct pump *pump)
 {
@@ -158,7 +158,7 @@ static void pass_input(struct pump *pump, size_t room)
     }
 }
 
-/* --- the loop ----------------------------------------------------------------------------------- */
+/* --- the loop --------------------------------------------------------------------------------- */
 
 static void wait_for_news(struct pump *pump)
 {

@@ -18,8 +18,8 @@ struct stream_options {
 int stream_begin(void);
 
 /*
- * Pumps until the job is over. Returns 0, or an exit code if this process could not do its part; the
- * job was then told to end.
+ * Pumps until the job is over. Returns 0, or an exit code if this process could not do its part;
+ * the job was then told to end.
  */
 int stream_pump(hf_job *job, const struct stream_options *options);
 

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 
-/* Up to CAP_CHECKPOINT_RESTORE; a kernel that knows more keeps them from boxes, whatever is asked. */
+/* Up to CAP_CHECKPOINT_RESTORE; what a newer kernel knows beyond it, no box gets. */
 #define HF_CAP_COUNT 41
 #define HF_CAP_ALL ((UINT64_C(1) << HF_CAP_COUNT) - 1)
 

@@ -15,7 +15,7 @@
 static const char *const hardening_names[] = {"standard", "strict"};
 static const char *const network_names[] = {"none", "host"};
 
-/* --- JSON --------------------------------------------------------------------------------------- */
+/* --- JSON ------------------------------------------------------------------------------------- */
 
 static hf_json *volumes_json(const hf_spec *spec)
 {
@@ -137,11 +137,11 @@ int hf_spec_describe(const hf_spec *spec, char **ret_json, hf_error **reterr)
     return r < 0 ? r : hf__json_print(json, true, ret_json, reterr);
 }
 
-/* --- digest ------------------------------------------------------------------------------------- */
+/* --- digest ----------------------------------------------------------------------------------- */
 
 /*
- * A list of NUL-terminated words, key before value, a missing value marked: no value can hold a NUL,
- * so no two specs give the same list. The name is left out: it says which box, not how it is.
+ * A list of NUL-terminated words, key before value, a missing value marked: no value can hold a
+ * NUL, so no two specs give the same list. The name is left out: it says which box, not how it is.
  */
 static void put(struct hf_buf *buf, const char *key, const char *value)
 {

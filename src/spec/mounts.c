@@ -16,7 +16,7 @@
 /* World-writable and sticky, as Docker and /tmp have it. */
 #define DEFAULT_TMPFS_MODE 01777
 
-/* --- options after the last colon -------------------------------------------------------------- */
+/* --- options after the last colon ------------------------------------------------------------- */
 
 struct mount_options {
     const char *kind; /* "volume" or "tmpfs", for messages */
@@ -105,7 +105,7 @@ static int parse_options(struct mount_options *options, const char *text, hf_err
     }
 }
 
-/* --- places in the box ------------------------------------------------------------------------- */
+/* --- places in the box ------------------------------------------------------------------------ */
 
 static bool is_taken(const hf_spec *spec, const char *target)
 {
@@ -146,7 +146,7 @@ static int check_target(const hf_spec *spec, const char *text, char **ret_target
     return 0;
 }
 
-/* --- places on the host ------------------------------------------------------------------------ */
+/* --- places on the host ----------------------------------------------------------------------- */
 
 /* Removes "//", "/." and a trailing slash. ".." stays for the kernel: behind a symlink it leads
  * elsewhere than the text says. */
@@ -170,8 +170,8 @@ static void tidy(char *path)
     *out = '\0';
 }
 
-/* Steps over the leading "." and ".." of a relative path, shortening `base` as it goes: getcwd() has
- * no symlinks in it, so here the text can be trusted. */
+/* Steps over the leading "." and ".." of a relative path, shortening `base` as it goes: getcwd()
+ * has no symlinks in it, so here the text can be trusted. */
 static const char *climb(char *base, const char *text)
 {
     while (text[0] == '.') {
@@ -246,7 +246,7 @@ static int resolve_source(const char *text, char **ret_source, hf_error **reterr
     return 0;
 }
 
-/* --- the two options ---------------------------------------------------------------------------- */
+/* --- the two options -------------------------------------------------------------------------- */
 
 /* A copy of the text up to the next colon; moves `text` behind it, or to NULL at the end. */
 static char *next_field(const char **text)

@@ -13,7 +13,7 @@
 #include "spec/size.h"
 #include "spec/spec.h"
 
-/* --- setters ------------------------------------------------------------------------------------ */
+/* --- setters ---------------------------------------------------------------------------------- */
 
 static void *member(hf_spec *spec, const struct hf_option *option)
 {
@@ -168,7 +168,7 @@ static int set_pids_limit(hf_spec *spec, const struct hf_option *option, const c
     return r;
 }
 
-/* --- the table ---------------------------------------------------------------------------------- */
+/* --- the table -------------------------------------------------------------------------------- */
 
 #define AT(field) .offset = offsetof(struct hf_spec, field)
 

@@ -73,7 +73,7 @@ int hf_spec_set(hf_spec *spec, const char *key, const char *value, hf_error **re
     return r;
 }
 
-/* --- copying ------------------------------------------------------------------------------------ */
+/* --- copying ---------------------------------------------------------------------------------- */
 
 /* All of these leave a false in `ok` once memory runs out, so that a copy checks once. */
 static char *copy_string(const char *text, bool *ok)
@@ -141,10 +141,10 @@ int hf__spec_copy(const hf_spec *spec, hf_spec **ret_spec, hf_error **reterr)
     return 0;
 }
 
-/* --- the whole ---------------------------------------------------------------------------------- */
+/* --- the whole -------------------------------------------------------------------------------- */
 
-/* ALL gives way to names: "--cap-drop ALL --cap-add X" is X, "--cap-add ALL --cap-drop X" is all but
- * X. What is left to an engine is (default & ~cap_drop) | cap_add. */
+/* ALL gives way to names: "--cap-drop ALL --cap-add X" is X, "--cap-add ALL --cap-drop X" is all
+ * but X. What is left to an engine is (default & ~cap_drop) | cap_add. */
 static int finish_caps(hf_spec *spec, hf_error **reterr)
 {
     uint64_t both = spec->cap_add & spec->cap_drop;

@@ -48,19 +48,19 @@ struct hf_spec {
     char **labels; /* "key=value" */
     size_t label_count;
 
-    uint64_t nano_cpus;   /* cpus * 1e9; 0: no limit */
-    uint64_t memory;      /* bytes; 0: no limit */
-    uint64_t pids_limit;  /* default 256; 0: no limit */
+    uint64_t nano_cpus;    /* cpus * 1e9; 0: no limit */
+    uint64_t memory;       /* bytes; 0: no limit */
+    uint64_t pids_limit;   /* default 256; 0: no limit */
     bool pids_limit_asked; /* by name, so that a host which cannot enforce it is an error */
-    uint64_t shm_size;    /* default 64 MiB */
+    uint64_t shm_size;     /* default 64 MiB */
 
-    char *user;      /* user[:group] for jobs; NULL: root */
-    char *workdir;   /* NULL: /workspace */
-    char *hostname;  /* NULL: the box's name */
+    char *user;     /* user[:group] for jobs; NULL: root */
+    char *workdir;  /* NULL: /workspace */
+    char *hostname; /* NULL: the box's name */
     /* Bit masks over CAP_* numbers; once finished the box has (default & ~cap_drop) | cap_add. */
     uint64_t cap_add;
     uint64_t cap_drop;
-    bool read_only; /* root file system */
+    bool read_only;    /* root file system */
     bool allow_weaker; /* a wall that this host cannot put up is a warning, not an error */
 };
 

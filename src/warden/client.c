@@ -57,8 +57,7 @@ static void refuse(struct client *client, const char *reason)
 void client_tell_started(struct client *client, uint32_t channel,
                          const struct hf_msg_started *message)
 {
-    hf__put_started(&client->out, channel, message);
-    client_touch(client);
+    hf__put_started(&client->out, channel, message); /* goes with what is sent next */
 }
 
 void client_tell_not_started(struct client *client, uint32_t channel,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,9 +23,37 @@
 #define DEFAULT_DRAIN_MS 100
 /* Between two looks at a tree that is being killed. */
 #define KILL_INTERVAL (5 * HF_MS_NS)
+#define ANNOUNCE_AFTER (5 * HF_MS_NS)
+#define SMALL_READ 4096
 
 struct job *jobs;
 static uint32_t job_count, last_id;
+
+/* Written by the stubs, read by the warden: pids of main processes, without a message for each. A
+ * place is taken while `owners` has a job there. */
+static volatile int32_t *main_processes;
+static struct job *owners[HF_MAX_JOBS];
+
+bool jobs_init(void)
+{
+    void *shared = mmap(NULL, HF_MAX_JOBS * sizeof *main_processes, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    main_processes = shared;
+    return shared != MAP_FAILED;
+}
+
+static volatile int32_t *take_place(struct job *job)
+{
+    for (size_t i = 0; i < HF_MAX_JOBS; i++) {
+        size_t place = (job->id + i) % HF_MAX_JOBS;
+        if (!owners[place]) {
+            owners[place] = job;
+            main_processes[place] = 0;
+            return &main_processes[place];
+        }
+    }
+    return NULL; /* not reached: there are never more jobs than places */
+}
 
 /* ---- reading what the job prints ------------------------------------------------------------ */
 
@@ -63,21 +92,25 @@ static void stream_ready(void *owner, uint32_t events)
 {
     struct stream *stream = owner;
     struct iovec parts[2];
-    (void)events;
-    int count = ring_room(&stream->ring, keep_from(stream), HF_STREAM_WINDOW, parts);
-    if (count == 0) {
-        loop_want(&stream->pipe, 0);
-        return;
+    ssize_t size = 0;
+    if (events & EPOLLIN) {
+        int count = ring_room(&stream->ring, keep_from(stream), stream->chunk, parts);
+        if (count == 0) {
+            loop_want(&stream->pipe, 0);
+            return;
+        }
+        size = readv(stream->pipe.fd, parts, count);
+        if (size < 0 && (errno == EAGAIN || errno == EINTR))
+            return;
     }
-    ssize_t size = readv(stream->pipe.fd, parts, count);
-    if (size < 0 && (errno == EAGAIN || errno == EINTR))
-        return;
     if (size <= 0) {
         loop_close(&stream->pipe);
         check_drained(stream->job);
         return;
     }
     ring_commit(&stream->ring, (size_t)size);
+    if ((size_t)size == stream->chunk && stream->chunk < HF_STREAM_WINDOW)
+        stream->chunk *= 4;
     if (stream->job->client)
         client_touch(stream->job->client);
 }
@@ -211,7 +244,7 @@ static void main_ended(struct job *job, int status, const struct stub_report *us
     if (job->exit_known)
         return;
     job->exit_known = true;
-    job->main = 0;
+    *job->main = 0;
     if (usage) {
         job->exit.wall_ns = usage->wall_ns;
         job->exit.cpu_ns = usage->cpu_ns;
@@ -239,18 +272,10 @@ static bool read_status(struct job *job)
         return false;
     }
     report.reason[sizeof report.reason - 1] = '\0';
-    if (report.event == STUB_STARTED) {
-        struct hf_msg_started message = {job->id, (uint32_t)report.pid};
-        job->main = report.pid;
-        if (job->state == JOB_STARTING)
-            job->state = JOB_RUNNING;
-        if (job->client)
-            client_tell_started(job->client, job->channel, &message);
-    } else if (report.event == STUB_FAILED) {
+    if (report.event == STUB_FAILED)
         tell_not_started(job, report.exit_code, report.sys_errno, report.reason);
-    } else {
+    else
         main_ended(job, report.status, &report);
-    }
     return true;
 }
 
@@ -274,11 +299,12 @@ void job_end(struct job *job, uint8_t outcome)
 
 int job_signal(struct job *job, int signal)
 {
-    if (job->main <= 0) {
+    pid_t pid = *job->main;
+    if (pid <= 0) {
         errno = ESRCH;
         return -1;
     }
-    return tree_signal_one(job->main, signal);
+    return tree_signal_one(pid, signal);
 }
 
 static bool is_stub(pid_t pid)
@@ -306,9 +332,9 @@ static void stub_gone(struct job *job, int status)
     loop_close(&job->status);
     if (!WIFEXITED(status))
         kill_orphans();
-    if (job->state == JOB_STARTING)
+    if (job->state == JOB_RUNNING && *job->main == 0)
         tell_not_started(job, 125, 0, "the job's supervisor in the box was killed");
-    else if (job->state == JOB_ENDING && (job->exit_known || job->main == 0))
+    else if (job->state == JOB_ENDING && *job->main == 0)
         begin_drain(job);
 }
 
@@ -319,7 +345,7 @@ void jobs_reaped(pid_t pid, int status)
             stub_gone(job, status);
             return;
         }
-        if (job->stub == 0 && job->main == pid) {
+        if (job->stub == 0 && *job->main == pid) {
             main_ended(job, status, NULL);
             if (job->state == JOB_ENDING)
                 begin_drain(job);
@@ -351,6 +377,11 @@ static void drain_on(struct job *job, int64_t now)
         job->deadline = now + KILL_INTERVAL; /* the client is slow, not the job */
 }
 
+static int64_t sooner(int64_t a, int64_t b)
+{
+    return !a ? b : !b ? a : a < b ? a : b;
+}
+
 int64_t jobs_tick(int64_t now)
 {
     int64_t next = 0;
@@ -367,9 +398,12 @@ int64_t jobs_tick(int64_t now)
             else if (job->state == JOB_DRAINING)
                 drain_on(job, now);
         }
-        int64_t at = job->deadline ? job->deadline : job->timeout_at;
-        if (at && (!next || at < next))
-            next = at;
+        if (job->announce_at && now >= job->announce_at) {
+            job->announce_at = 0;
+            if (job->client)
+                client_touch(job->client);
+        }
+        next = sooner(sooner(next, job->announce_at), sooner(job->deadline, job->timeout_at));
     }
     return next;
 }
@@ -415,6 +449,7 @@ static void job_free(struct job *job)
         loop_close(&job->out[i].pipe);
         ring_finish(&job->out[i].ring);
     }
+    owners[job->main - main_processes] = NULL;
     free(job);
     job_count--;
 }
@@ -443,6 +478,7 @@ static struct job *job_new(struct client *client, uint32_t channel,
     int64_t now = hf__now_ns();
     job_count++;
     job->id = ++last_id;
+    job->main = take_place(job);
     job->channel = channel;
     job->client = client;
     job->kill_on_detach = start->flags & HF_START_KILL_ON_DETACH;
@@ -456,6 +492,7 @@ static struct job *job_new(struct client *client, uint32_t channel,
         struct stream *stream = &job->out[i];
         stream->pipe = (struct source){.fd = -1, .ready = stream_ready, .owner = stream};
         stream->ring.max = HF_JOB_LOG;
+        stream->chunk = SMALL_READ;
         stream->window = start->window;
         stream->job = job;
     }
@@ -498,7 +535,7 @@ static bool make_pipes(struct job *job, uint32_t flags, struct stub_plan *plan)
 void job_start(struct client *client, uint32_t channel, const struct hf_msg_start *start,
                const struct hf_msg_config *config)
 {
-    struct stub_plan plan = {start, config, {-1, -1, -1}, -1};
+    struct stub_plan plan = {start, config, {-1, -1, -1}, -1, NULL};
     struct job *job = job_new(client, channel, start);
     if (!job) {
         struct hf_msg_not_started message = {125, EAGAIN, "the box has too many jobs already"};
@@ -506,6 +543,7 @@ void job_start(struct client *client, uint32_t channel, const struct hf_msg_star
         return;
     }
     HF_FAULT("warden-job");
+    plan.main_process = job->main;
     if (make_pipes(job, start->flags, &plan)) {
         job->stub = stub_spawn(&plan);
         if (job->stub < 0)
@@ -524,4 +562,9 @@ void job_start(struct client *client, uint32_t channel, const struct hf_msg_star
     loop_want(&job->status, EPOLLIN);
     for (int i = 0; i < 2; i++)
         loop_want(&job->out[i].pipe, EPOLLIN);
+    /* Most jobs are over sooner than a client can be woken twice: the news of the start waits a
+     * moment for company. */
+    struct hf_msg_started message = {job->id};
+    client_tell_started(client, channel, &message);
+    job->announce_at = hf__now_ns() + ANNOUNCE_AFTER;
 }

@@ -2,10 +2,10 @@
 /*
  * Jobs as the warden sees them: a stub, three pipes, two rings, an outcome.
  *
- *      STARTING ──> RUNNING ──> DRAINING ──> OVER
- *          │           │                      ^
- *          │           └──> ENDING (timeout, cancel, lost client: until the tree is empty)
- *          └──> OVER (could not be started)
+ *      RUNNING ──> DRAINING ──> OVER
+ *         │                      ^
+ *         ├──> ENDING (timeout, cancel, lost client: until the tree is empty)
+ *         └──> OVER (could not be started)
  */
 #ifndef HF_WARDEN_JOB_H
 #define HF_WARDEN_JOB_H
@@ -20,7 +20,7 @@
 
 struct client;
 
-enum job_state { JOB_STARTING, JOB_RUNNING, JOB_ENDING, JOB_DRAINING, JOB_OVER };
+enum job_state { JOB_RUNNING, JOB_ENDING, JOB_DRAINING, JOB_OVER };
 
 struct stream {
     struct source pipe;
@@ -29,6 +29,7 @@ struct stream {
     uint64_t sent;    /* position up to which the client has it */
     uint32_t window;  /* how much more the client will take */
     uint64_t must_reach; /* what was in the pipe when the main process ended */
+    size_t chunk;        /* how much is read at once: more for a job that prints a lot */
 };
 
 struct job {
@@ -36,7 +37,9 @@ struct job {
     uint32_t id, channel;
     struct client *client; /* NULL: nobody is listening */
     enum job_state state;
-    pid_t stub, main; /* 0 once reaped */
+    pid_t stub; /* 0 once reaped */
+    volatile int32_t *main; /* its main process, written by the stub; 0 before it runs and after */
+    int64_t announce_at; /* when STARTED is sent by itself; 0 once it is on its way */
     struct source status;
     struct stream out[2];
 
@@ -53,6 +56,9 @@ struct job {
     int64_t timeout_at; /* 0: none */
     struct hf_msg_exit exit;
 };
+
+/* Before the first job. */
+bool jobs_init(void);
 
 /* The list of all jobs that have something left: a process, or an outcome not told yet. */
 extern struct job *jobs;

@@ -148,7 +148,7 @@ int main(void)
     prctl(PR_SET_NAME, "warden");
     umask(022);
     sys_close_range(FIRST_FREE_FD, ~0U, 0);
-    if (!read_config() || loop_init() < 0 || !watch(&listener, LISTEN_FD, listener_ready) ||
+    if (!read_config() || !jobs_init() || loop_init() < 0 || !watch(&listener, LISTEN_FD, listener_ready) ||
         !watch(&lifeline, LIFELINE_FD, lifeline_ready) || !watch_signals())
         _exit(125);
     hf__set_nonblocking(LISTEN_FD);

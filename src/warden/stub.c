@@ -83,13 +83,12 @@ static bool arrange_descriptors(const struct stub_plan *plan)
     return sys_close_range(STATUS_FD + 1, ~0U, 0) == 0;
 }
 
+/* Handlers end with exec, but what is ignored stays ignored, and the warden ignores SIGPIPE. */
 static void reset_signals(void)
 {
-    struct sigaction action = {.sa_handler = SIG_DFL};
     sigset_t none;
     sigemptyset(&none);
-    for (int signal = 1; signal < 32; signal++)
-        (void)sigaction(signal, &action, NULL);
+    signal(SIGPIPE, SIG_DFL);
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
@@ -105,7 +104,7 @@ static void raise_oom_score(void)
 /* Raw system calls: the C library's wrappers would have to care for threads that do not exist. */
 static bool become(const struct user *user)
 {
-    if (user->uid == 0 && user->gid == 0 && user->group_count == 0)
+    if (user->uid == geteuid() && user->gid == getegid() && user->group_count == 0)
         return true;
     if (syscall(SYS_setgroups, user->group_count, user->groups) < 0 && user->uid != 0)
         return false;
@@ -233,18 +232,16 @@ static _Noreturn void stub_main(const struct stub_plan *plan)
         run_main(workdir, &user, argv, env);
     if (main_process < 0)
         fail(125, errno, "cannot start another process in the box");
-    if (report.event != STUB_FAILED) {
-        report.event = STUB_STARTED;
-        report.pid = main_process;
-    }
-    bool failed = report.event == STUB_FAILED;
     sys_close_range(0, 2, 0);
     HF_FAULT("stub-started");
-    send_report();
-    if (!failed)
+    if (report.event != STUB_FAILED) {
+        *plan->main_process = main_process;
         reap_all(main_process, started);
-    else if (main_process > 0)
-        (void)waitpid(main_process, NULL, 0);
+    } else {
+        send_report();
+        if (main_process > 0)
+            (void)waitpid(main_process, NULL, 0);
+    }
     _exit(0);
 }
 

@@ -11,12 +11,11 @@
 
 #include "wire/message.h"
 
-enum stub_event { STUB_STARTED = 1, STUB_FAILED = 2, STUB_ENDED = 3 };
+enum stub_event { STUB_FAILED = 1, STUB_ENDED = 2 };
 
 /* What the stub writes to its status pipe; smaller than PIPE_BUF, so it arrives whole. */
 struct stub_report {
     uint32_t event;
-    int32_t pid;       /* STARTED: the main process */
     int32_t exit_code; /* FAILED: 125, 126 or 127 */
     int32_t sys_errno;
     int32_t status; /* ENDED: as from wait(2) */
@@ -30,6 +29,7 @@ struct stub_plan {
     const struct hf_msg_config *config;
     int stdio[3];
     int status;
+    volatile int32_t *main_process; /* shared memory: where the stub leaves its pid */
 };
 
 /* Forks the stub. Returns its pid, or -1. The caller keeps its own copies of the descriptors. */

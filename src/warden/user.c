@@ -131,7 +131,12 @@ bool user_lookup(const char *text, struct user *ret_user, char *reterr_reason, s
     struct user user = {.home = "/"};
     size_t length = strcspn(text, ":");
     const char *group = text[length] == ':' ? text + length + 1 : NULL;
-    uint32_t id = 0;
+    uint32_t id = geteuid();
+    if (*text == '\0' && id == 0) {
+        /* By far the most jobs; not worth reading two files for each. */
+        *ret_user = (struct user){.home = "/root", .name = "root"};
+        return true;
+    }
     if (length >= sizeof name) {
         snprintf(reterr_reason, reason_size, "user name of %zu bytes is too long", length);
         return false;

@@ -22,7 +22,7 @@ struct user {
 };
 
 /* Looks up "user", "user:group", "uid", "uid:gid". False with a reason if there is no such one; a
- * number needs no entry. "" is root. */
+ * number needs no entry. "" is whoever the warden is: root, but for a strict box with a user. */
 bool user_lookup(const char *text, struct user *ret_user, char *reterr_reason, size_t reason_size);
 
 #endif

@@ -124,7 +124,6 @@ void hf__put_started(struct hf_buf *out, uint32_t channel, const struct hf_msg_s
 {
     size_t mark = hf__frame_begin(out, HF_MSG_STARTED, channel);
     hf__put_u32(out, message->job);
-    hf__put_u32(out, message->pid);
     hf__frame_end(out, mark);
 }
 
@@ -132,7 +131,6 @@ bool hf__get_started(const struct hf_frame *frame, struct hf_msg_started *ret)
 {
     struct hf_cursor in = hf__cursor(frame->payload, frame->size);
     ret->job = hf__get_u32(&in);
-    ret->pid = hf__get_u32(&in);
     return hf__cursor_done(&in);
 }
 

@@ -7,7 +7,7 @@
  *
  *      host                                          warden
  *      HELLO(version), START(ch 1, argv...)    ->
- *                                              <-    HELLO_OK(version), STARTED(ch 1, job, pid)
+ *                                              <-    HELLO_OK(version), STARTED(ch 1, job)
  *      STDIN(ch 1, bytes) ... STDIN_EOF        ->
  *                                              <-    STDIN_WINDOW(ch 1, n)
  *                                              <-    OUTPUT(ch 1, stream, bytes) ...
@@ -79,8 +79,7 @@ struct hf_msg_stop {
 };
 
 struct hf_msg_started {
-    uint32_t job;
-    uint32_t pid; /* in the box */
+    uint32_t job; /* its number in the box */
 };
 
 /* Why a job could not be started, as the exit code that the shell world has for it. */

@@ -40,7 +40,7 @@ static inline void set_fails(hf_spec *spec, const char *key, const char *value, 
 {
     hf_error *error = NULL;
     if (hf_spec_set(spec, key, value, &error) != HF_E_INVALID)
-        fail_msg("'%s' was taken for '%s'", value, key);
+        fail_msg("'%s' was taken for '%s'", value ? value : "NULL", key);
     if (!strstr(hf_error_message(error), words))
         fail_msg("'%s' is not in: %s", words, hf_error_message(error));
     hf_error_free(error);

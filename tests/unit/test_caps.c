@@ -95,9 +95,8 @@ static void test_strict_adds_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names),      SPEC_TEST(test_refused),
-        SPEC_TEST(test_drop_all_add_one),  SPEC_TEST(test_add_all_drop_one),
-        SPEC_TEST(test_both),              SPEC_TEST(test_all_both),
+        cmocka_unit_test(test_names),     SPEC_TEST(test_refused), SPEC_TEST(test_drop_all_add_one),
+        SPEC_TEST(test_add_all_drop_one), SPEC_TEST(test_both),    SPEC_TEST(test_all_both),
         SPEC_TEST(test_strict_adds_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

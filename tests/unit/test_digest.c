@@ -25,8 +25,10 @@ static void test_known(void **state)
 static void test_borders(void **state)
 {
     struct hf_bytes lists[][3] = {
-        {{"ab", 2}, {"c", 1}, {"", 0}}, {{"a", 1}, {"bc", 2}, {"", 0}},
-        {{"", 0}, {"ab", 2}, {"c", 1}}, {{"abc", 3}, {NULL, 0}, {NULL, 0}},
+        {{"ab", 2}, {"c", 1}, {"", 0}},
+        {{"a", 1}, {"bc", 2}, {"", 0}},
+        {{"", 0}, {"ab", 2}, {"c", 1}},
+        {{"abc", 3}, {NULL, 0}, {NULL, 0}},
     };
     char hex[8][65];
     size_t count = 0;
@@ -43,8 +45,8 @@ static void test_base64(void **state)
 {
     static const struct {
         const char *raw, *text;
-    } rows[] = {{"", ""},         {"f", "Zg=="},         {"fo", "Zm8="},
-                {"foo", "Zm9v"},  {"foob", "Zm9vYg=="},  {"\xff\xfe\xfd", "//79"}};
+    } rows[] = {{"", ""},        {"f", "Zg=="},        {"fo", "Zm8="},
+                {"foo", "Zm9v"}, {"foob", "Zm9vYg=="}, {"\xff\xfe\xfd", "//79"}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char *text = NULL;
         assert_int_equal(hf__base64(rows[i].raw, strlen(rows[i].raw), &text, NULL), 0);

@@ -70,7 +70,8 @@ static void test_interrupted(void **state)
             usleep(1000);
             kill(getppid(), SIGUSR1);
         }
-        _exit(data && hf__read_exact(pipe_fds[0], data, SIZE) == 0 && data[SIZE - 1] == 'z' ? 0 : 1);
+        _exit(data && hf__read_exact(pipe_fds[0], data, SIZE) == 0 && data[SIZE - 1] == 'z' ? 0
+                                                                                            : 1);
     }
     struct sigaction action = {.sa_handler = on_alarm}, old;
     sigaction(SIGUSR1, &action, &old);
@@ -243,10 +244,14 @@ static void test_take(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_read_write),      cmocka_unit_test(test_interrupted),
-        cmocka_unit_test(test_read_fd_ceiling), cmocka_unit_test(test_sealed),
-        cmocka_unit_test(test_pass_fds),        cmocka_unit_test(test_extra_fds),
-        cmocka_unit_test(test_cut_control_message), cmocka_unit_test(test_send_to_nobody),
+        cmocka_unit_test(test_read_write),
+        cmocka_unit_test(test_interrupted),
+        cmocka_unit_test(test_read_fd_ceiling),
+        cmocka_unit_test(test_sealed),
+        cmocka_unit_test(test_pass_fds),
+        cmocka_unit_test(test_extra_fds),
+        cmocka_unit_test(test_cut_control_message),
+        cmocka_unit_test(test_send_to_nobody),
         cmocka_unit_test(test_take),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

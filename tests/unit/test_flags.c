@@ -25,8 +25,11 @@ static const struct flag_group test_groups[] = {{"Flags", test_flags}, {0}};
 static const struct flag_group box_groups[] = {{"Box", NULL}, {"Job", common_job_flags}, {0}};
 
 static const struct verb plain = {.name = "plain", .groups = test_groups, .max_words = 2};
-static const struct verb like_exec = {
-    .name = "exec", .groups = test_groups, .max_words = 1, .takes_command = true, .command_from = 1};
+static const struct verb like_exec = {.name = "exec",
+                                      .groups = test_groups,
+                                      .max_words = 1,
+                                      .takes_command = true,
+                                      .command_from = 1};
 static const struct verb like_run = {
     .name = "run", .groups = box_groups, .max_words = 1, .takes_command = true};
 
@@ -135,7 +138,8 @@ static void test_exec_shapes(void **state)
 static void test_run_shapes(void **state)
 {
     assert_int_equal(parse(&like_run, "-m", "1g", "-e", "A=1", "-eB=2", "image", "--read-only",
-                           "--timeout", "1.5s", "-i", "--", "cmd", "-m", NULL), 0);
+                           "--timeout", "1.5s", "-i", "--", "cmd", "-m", NULL),
+                     0);
     assert_int_equal(request.spec->memory, 1 << 30);
     assert_int_equal(request.spec->env_count, 2);
     assert_true(request.spec->read_only);
@@ -180,7 +184,8 @@ static void test_job_env(void **state)
 
 static void test_global(void **state)
 {
-    char *words[] = {(char *)"--engine", (char *)"native", (char *)"--json=true", (char *)"ps", NULL};
+    char *words[] = {(char *)"--engine", (char *)"native", (char *)"--json=true", (char *)"ps",
+                     NULL};
     struct request early = {0};
     assert_int_equal(parse_global_flags(&early, 4, words), 3);
     assert_true(early.json);

@@ -92,11 +92,28 @@ static void test_finish_names(void **state)
 
 static void test_name_check(void **state)
 {
-    static const char *const good[] = {"a", "_", "0", "hf-x", "A.b_c-9",
-                                       "0123456789012345678901234567890123456789012345678901234567890123"};
+    static const char *const good[] = {
+        "a",    "_",       "0",
+        "hf-x", "A.b_c-9", "0123456789012345678901234567890123456789012345678901234567890123"};
     static const char *const bad[] = {
-        "",     ".",    "..",  ".a",   "-a",   "a/b", "/a",  "a b", "a\n", "a\x1b", "\xc3\xa9",
-        "a:b",  "a=b",  "a,b", "a\\b", "a%b",  "~a",  "a*",
+        "",
+        ".",
+        "..",
+        ".a",
+        "-a",
+        "a/b",
+        "/a",
+        "a b",
+        "a\n",
+        "a\x1b",
+        "\xc3\xa9",
+        "a:b",
+        "a=b",
+        "a,b",
+        "a\\b",
+        "a%b",
+        "~a",
+        "a*",
         "01234567890123456789012345678901234567890123456789012345678901234"};
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++)
         assert_int_equal(hf__name_check(good[i], NULL), 0);
@@ -109,11 +126,12 @@ static void test_name_check(void **state)
 
 static void test_users(void **state)
 {
-    static const char *const good[] = {"root", "0", "1000:1000", "a.b-c_d", "www-data:www-data",
-                                       "4294967294", "0:root", "0x0"};
-    static const char *const bad[] = {"",    ":",    "a:",  ":a",        "-1",          "0:-1",
-                                      "a:b:c", "a b", "a/b", "4294967295", "99999999999",
-                                      "1000:4294967295", "-root", "a\n"};
+    static const char *const good[] = {
+        "root", "0", "1000:1000", "a.b-c_d", "www-data:www-data", "4294967294", "0:root", "0x0"};
+    static const char *const bad[] = {"",      ":",          "a:",          ":a",
+                                      "-1",    "0:-1",       "a:b:c",       "a b",
+                                      "a/b",   "4294967295", "99999999999", "1000:4294967295",
+                                      "-root", "a\n"};
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++)
         set_ok(*state, "user", good[i]);
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
@@ -130,15 +148,19 @@ static void test_hostnames(void **state)
     set_fails(*state, "hostname", "a_b", "not a host name");
     set_fails(*state, "hostname", "a\nb", "not a host name");
     set_fails(*state, "hostname",
-              "0123456789012345678901234567890123456789012345678901234567890123", "not a host name");
+              "0123456789012345678901234567890123456789012345678901234567890123",
+              "not a host name");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_name_is_stable), cmocka_unit_test(test_exact_bytes),
-        cmocka_unit_test(test_stem),           SPEC_TEST(test_finish_names),
-        SPEC_TEST(test_name_check),            SPEC_TEST(test_users),
+        cmocka_unit_test(test_name_is_stable),
+        cmocka_unit_test(test_exact_bytes),
+        cmocka_unit_test(test_stem),
+        SPEC_TEST(test_finish_names),
+        SPEC_TEST(test_name_check),
+        SPEC_TEST(test_users),
         SPEC_TEST(test_hostnames),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -74,8 +74,13 @@ static void test_strict(void **state)
 static void test_right(void **state)
 {
     static const char *const right[] = {
-        "{}", " {} \n", "[]", "{\"a\":\"it's NaN: \\\"I\\\"\"}", "{\"a\":{\"a\":{\"a\":1}}}",
-        "[{\"a\":1},{\"a\":1}]", "{\"a:b\":\"c:d\"}",
+        "{}",
+        " {} \n",
+        "[]",
+        "{\"a\":\"it's NaN: \\\"I\\\"\"}",
+        "{\"a\":{\"a\":{\"a\":1}}}",
+        "[{\"a\":1},{\"a\":1}]",
+        "{\"a:b\":\"c:d\"}",
     };
     for (size_t i = 0; i < sizeof right / sizeof right[0]; i++) {
         hf_json *json = NULL;

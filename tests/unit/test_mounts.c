@@ -98,9 +98,9 @@ static void test_volume_refused(void **state)
 
 static void test_forbidden_targets(void **state)
 {
-    static const char *const targets[] = {"/",     "//",        "/./",      "/proc",    "/proc/sys",
-                                          "/sys",  "/sys/fs/x", "/dev",     "/dev/shm", "//dev//pts",
-                                          "/./sys"};
+    static const char *const targets[] = {"/",         "//",         "/./",       "/proc",
+                                          "/proc/sys", "/sys",       "/sys/fs/x", "/dev",
+                                          "/dev/shm",  "//dev//pts", "/./sys"};
     for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++) {
         char text[64];
         snprintf(text, sizeof text, "/a:%s", targets[i]);

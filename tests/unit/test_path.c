@@ -21,7 +21,7 @@
 #include "base/limits.h"
 #include "base/path.h"
 
-/* --- a directory for each test ------------------------------------------------------------------ */
+/* --- a directory for each test ---------------------------------------------------------------- */
 
 struct place {
     char path[64];
@@ -63,15 +63,16 @@ static bool exists(int dir, const char *name)
     return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* --- text --------------------------------------------------------------------------------------- */
+/* --- text ------------------------------------------------------------------------------------- */
 
 static void test_normalize(void **state)
 {
     static const struct {
         const char *path, *want;
-    } rows[] = {{"/", "/"},         {"///", "/"},           {"/a", "/a"},
-                {"/a/", "/a"},      {"//a//b//", "/a/b"},   {"/./a/./b/.", "/a/b"},
-                {"/...", "/..."},   {"/a/..b/.c", "/a/..b/.c"}, {"/.", "/"}};
+    } rows[] = {
+        {"/", "/"},           {"///", "/"},           {"/a", "/a"},     {"/a/", "/a"},
+        {"//a//b//", "/a/b"}, {"/./a/./b/.", "/a/b"}, {"/...", "/..."}, {"/a/..b/.c", "/a/..b/.c"},
+        {"/.", "/"}};
     static const char *const wrong[] = {"", "a", "./a", "..", "/..", "/a/..", "/a/../b", "~/a"};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char *path = NULL;
@@ -103,7 +104,7 @@ static void test_beneath(void **state)
     assert_false(hf__path_beneath("/", "/a"));
 }
 
-/* --- opening ------------------------------------------------------------------------------------ */
+/* --- opening ---------------------------------------------------------------------------------- */
 
 static void make_escapes(int dir)
 {
@@ -149,8 +150,9 @@ static void test_open_in_root(void **state)
 
 static void test_open_beneath(void **state)
 {
-    static const char *const ways_out[] = {"..", "../secret", "sub/../../secret", "/secret", "up",
-                                           "absolute", "parent/secret", "inner", "loop"};
+    static const char *const ways_out[] = {"..",  "../secret", "sub/../../secret", "/secret",
+                                           "up",  "absolute",  "parent/secret",    "inner",
+                                           "loop"};
     struct place *place = *state;
     make_escapes(place->fd);
     _cleanup_close_ int root = openat(place->fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -185,7 +187,7 @@ static void test_mkdirs(void **state)
     assert_int_equal(errno, ENAMETOOLONG);
 }
 
-/* --- removing ----------------------------------------------------------------------------------- */
+/* --- removing --------------------------------------------------------------------------------- */
 
 static void test_remove_follows_nothing(void **state)
 {
@@ -245,8 +247,8 @@ static void test_remove_modes(void **state)
             mkdirat(place->fd, "tree/a/b", 0755) < 0 || mkdirat(place->fd, "tree/empty", 0) < 0)
             _exit(3);
         write_file(place->fd, "tree/a/b/file", "x");
-        if (fchmodat(place->fd, "tree/a/b", 0, 0) < 0 || fchmodat(place->fd, "tree/a", 0500, 0) < 0 ||
-            fchmodat(place->fd, "tree", 0, 0) < 0)
+        if (fchmodat(place->fd, "tree/a/b", 0, 0) < 0 ||
+            fchmodat(place->fd, "tree/a", 0500, 0) < 0 || fchmodat(place->fd, "tree", 0, 0) < 0)
             _exit(4);
         _exit(hf__remove_tree_at(place->fd, "tree") == 0 ? 0 : 5);
     }
@@ -291,7 +293,7 @@ static void test_remove_stays_off_mounts(void **state)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-/* --- our own directories and files --------------------------------------------------------------- */
+/* --- our own directories and files ------------------------------------------------------------ */
 
 static void test_private_dir(void **state)
 {

@@ -11,9 +11,9 @@
 #include "spec/size.h"
 
 static const char *const nonsense[] = {
-    "",      " ",     "-1",   "+1",    "nan",   "inf",  "0x10", "1e3", "1,5",  "1.",
-    ".",     "1.2.3", "m",    "1 m",   " 1m",   "1m ",  "1mm",  "1q",  "--1",  "1kibi",
-    "1\n",   "٣",     "1.5.", "1..5",  "1b1",   "1bb",  "1i",   "1mi", "∞",    "1.1234567890m",
+    "",    " ",     "-1",   "+1",   "nan", "inf", "0x10", "1e3", "1,5", "1.",
+    ".",   "1.2.3", "m",    "1 m",  " 1m", "1m ", "1mm",  "1q",  "--1", "1kibi",
+    "1\n", "٣",     "1.5.", "1..5", "1b1", "1bb", "1i",   "1mi", "∞",   "1.1234567890m",
 };
 
 static void test_sizes(void **state)
@@ -49,8 +49,8 @@ static void test_sizes(void **state)
 static void test_sizes_refused(void **state)
 {
     static const char *const more[] = {
-        "1.5",  "1.5b", "9223372036854775808", "8388608t", "99999999999999999999999", "1ms", "1s",
-        "18446744073709551616",
+        "1.5", "1.5b", "9223372036854775808",  "8388608t", "99999999999999999999999",
+        "1ms", "1s",   "18446744073709551616",
     };
     uint64_t bytes = 99;
     for (size_t i = 0; i < sizeof nonsense / sizeof nonsense[0]; i++)
@@ -66,9 +66,17 @@ static void test_durations(void **state)
         const char *text;
         int64_t ms;
     } rows[] = {
-        {"0", 0},        {"0ms", 0},      {"30", 30000},      {"30s", 30000},
-        {"250ms", 250},  {"1.5m", 90000}, {"2h", 7200000},    {"7d", 604800000},
-        {"0.1ms", 1},    {"0.0001s", 1},  {"36500d", INT64_C(3153600000000)},
+        {"0", 0},
+        {"0ms", 0},
+        {"30", 30000},
+        {"30s", 30000},
+        {"250ms", 250},
+        {"1.5m", 90000},
+        {"2h", 7200000},
+        {"7d", 604800000},
+        {"0.1ms", 1},
+        {"0.0001s", 1},
+        {"36500d", INT64_C(3153600000000)},
         {"1S", 1000},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -81,7 +89,8 @@ static void test_durations(void **state)
 static void test_durations_refused(void **state)
 {
     /* Ten digits behind the point are refused, not cut to a zero that would mean "never". */
-    static const char *const more[] = {"0.0000000001", "36501d", "9223372036854775807d", "1w", "1k", "1b", "1sec"};
+    static const char *const more[] = {"0.0000000001", "36501d", "9223372036854775807d", "1w", "1k",
+                                       "1b",           "1sec"};
     int64_t ms = 99;
     for (size_t i = 0; i < sizeof nonsense / sizeof nonsense[0]; i++)
         assert_int_equal(hf_parse_duration(nonsense[i], &ms, NULL), HF_E_INVALID);

@@ -14,17 +14,38 @@
 
 /* One, two, three and four bytes, at the edges of each range. */
 static const char *const characters[] = {
-    "\x01",         "a",            "\x7f",             "\xc2\x80",         "\xdf\xbf",
-    "\xe0\xa0\x80", "\xed\x9f\xbf", "\xee\x80\x80",     "\xef\xbf\xbf",     "\xe2\x82\xac",
-    "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf", "\xf0\x9f\x98\x80",
+    "\x01",
+    "a",
+    "\x7f",
+    "\xc2\x80",
+    "\xdf\xbf",
+    "\xe0\xa0\x80",
+    "\xed\x9f\xbf",
+    "\xee\x80\x80",
+    "\xef\xbf\xbf",
+    "\xe2\x82\xac",
+    "\xf0\x90\x80\x80",
+    "\xf4\x8f\xbf\xbf",
+    "\xf0\x9f\x98\x80",
 };
 
 static const char *const wrong[] = {
-    "\x80",             "\xbf",         "\xc0\x80",     "\xc1\xbf",             /* overlong */
-    "\xe0\x9f\xbf",     "\xf0\x8f\xbf\xbf",                                     /* overlong */
-    "\xed\xa0\x80",     "\xed\xbf\xbf",                                         /* surrogates */
-    "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xff",     "\xfe", "\xf8\x88\x80\x80\x80",
-    "\xc3(",            "\xe2\x82(",    "\xf0\x9f\x98(",
+    "\x80",
+    "\xbf",
+    "\xc0\x80",
+    "\xc1\xbf", /* overlong */
+    "\xe0\x9f\xbf",
+    "\xf0\x8f\xbf\xbf", /* overlong */
+    "\xed\xa0\x80",
+    "\xed\xbf\xbf", /* surrogates */
+    "\xf4\x90\x80\x80",
+    "\xf5\x80\x80\x80",
+    "\xff",
+    "\xfe",
+    "\xf8\x88\x80\x80\x80",
+    "\xc3(",
+    "\xe2\x82(",
+    "\xf0\x9f\x98(",
 };
 
 static void test_length(void **state)
@@ -89,9 +110,15 @@ static void test_replace(void **state)
 {
     char *text = NULL;
     size_t size = 0;
-    assert_int_equal(hf__utf8_replace("a\xff" "b\0c\xe2\x82", 7, &text, &size), 0);
+    assert_int_equal(hf__utf8_replace("a\xff"
+                                      "b\0c\xe2\x82",
+                                      7, &text, &size),
+                     0);
     assert_int_equal(size, 13);
-    assert_memory_equal(text, "a\xef\xbf\xbd" "b\0c\xef\xbf\xbd\xef\xbf\xbd", 14);
+    assert_memory_equal(text,
+                        "a\xef\xbf\xbd"
+                        "b\0c\xef\xbf\xbd\xef\xbf\xbd",
+                        14);
     free(text);
     assert_int_equal(hf__utf8_replace(NULL, 0, &text, &size), 0);
     assert_string_equal(text, "");
@@ -117,11 +144,11 @@ static void test_escape(void **state)
     assert_escaped("plain \xe2\x82\xac \xf0\x9f\x98\x80", "plain \xe2\x82\xac \xf0\x9f\x98\x80");
     assert_escaped("\x1b[31m\n\t\x7f", "\\x1b[31m\\x0a\\x09\\x7f");
     assert_escaped("\xff\xc3", "\\xff\\xc3");
-    assert_escaped("\xc2\x9b", "\\u{009b}");                 /* CSI in one character */
-    assert_escaped("\xe2\x80\xae", "\\u{202e}");             /* right to left override */
-    assert_escaped("\xe2\x81\xa6", "\\u{2066}");             /* isolate */
-    assert_escaped("\xef\xbb\xbf", "\\u{feff}");             /* zero width */
-    assert_escaped("\xf3\xa0\x81\x81", "\\u{e0041}");        /* tag characters */
+    assert_escaped("\xc2\x9b", "\\u{009b}");          /* CSI in one character */
+    assert_escaped("\xe2\x80\xae", "\\u{202e}");      /* right to left override */
+    assert_escaped("\xe2\x81\xa6", "\\u{2066}");      /* isolate */
+    assert_escaped("\xef\xbb\xbf", "\\u{feff}");      /* zero width */
+    assert_escaped("\xf3\xa0\x81\x81", "\\u{e0041}"); /* tag characters */
     assert_escaped("\xd8\x9c", "\\u{061c}");
 }
 

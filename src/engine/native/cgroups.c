@@ -249,7 +249,7 @@ int cgroups_plan(const struct cgroup_host *host, const hf_spec *spec, const char
         plan_add(plan, OP_CGROUP, parent, NULL, NULL)->flags = OPF_DIRECTORY;
         if (hierarchy->v2)
             plan_hand_down(hierarchy, parent, plan);
-        plan_add(plan, OP_CGROUP, path, NULL, NULL);
+        plan_add(plan, OP_CGROUP, path, NULL, NULL)->flags = hierarchy->v2 ? OPF_UNIFIED : 0;
         if (hierarchy->v2)
             plan_version_2(hierarchy, spec, path, plan);
         else

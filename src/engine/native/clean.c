@@ -89,23 +89,6 @@ int clean_box_dir(int boxes, const char *name)
     return hf__remove_tree_at(boxes, trash);
 }
 
-int clean_data_dir(const char *path)
-{
-    const char *name = strrchr(path, '/');
-    char parent[HF_MAX_PATH];
-    size_t length = name ? (size_t)(name - path) : 0;
-    if (length == 0 || length >= sizeof parent) {
-        errno = EINVAL;
-        return -1;
-    }
-    memcpy(parent, path, length);
-    parent[length] = '\0';
-    _cleanup_close_ int dir = open(parent, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (dir < 0)
-        return errno == ENOENT ? 0 : -1;
-    return clean_box_dir(dir, name + 1);
-}
-
 void clean_ids(int fd)
 {
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};

@@ -16,9 +16,6 @@ int clean_cgroup(const char *path);
  * box's directory. It is renamed first, so that the name is free at one instant. */
 int clean_box_dir(int boxes, const char *name);
 
-/* Removes a box's writable layers: out of the way at once, then piece by piece. */
-int clean_data_dir(const char *path);
-
 /* Gives the lock on a uid range back, and removes the lock file when it was the last. */
 void clean_ids(int fd);
 

@@ -21,6 +21,8 @@
 #define STANDARD_CAPS                                                                              \
     (BIT(CAP_DAC_OVERRIDE) | BIT(CAP_CHOWN) | BIT(CAP_FOWNER) | BIT(CAP_SETUID) | BIT(CAP_SETGID))
 #define TERMINALS 64
+/* What a box may write outside of the mounts that have a size of their own: packages, mostly. */
+#define LAYERS_SIZE MIB(10240)
 
 void compile_cgroup_name(const char *name, const char *instance, char *ret_text, size_t size)
 {
@@ -91,10 +93,8 @@ static bool plan_ids(const struct compile_input *input, struct plan *plan)
 static void plan_overlay(const struct compile_input *input, struct plan *plan, const char *target,
                          const char *lower)
 {
-    char writable[HF_MAX_PATH];
     const char *name = strcmp(target, "/") == 0 ? "root" : strrchr(target, '/') + 1;
-    snprintf(writable, sizeof writable, "%s/%s", plan->data_dir, name);
-    struct plan_op *op = plan_add(plan, OP_OVERLAY, target, lower, writable);
+    struct plan_op *op = plan_add(plan, OP_OVERLAY, target, lower, name);
     if (input->native->rootful)
         op->flags |= OPF_IDMAP;
     /* The root itself must stay writable until everything is mounted in it. */
@@ -285,6 +285,21 @@ static void plan_sys(const struct compile_input *input, struct plan *plan)
     plan_add(plan, OP_READ_ONLY, "/sys", NULL, NULL);
 }
 
+/* Files that are each box's own. */
+static void plan_files(const hf_spec *spec, struct plan *plan)
+{
+    const char *host = spec->hostname ? spec->hostname : spec->name;
+    char text[512];
+    _cleanup_free_ char *resolver = NULL;
+    snprintf(text, sizeof text, "%s\n", host);
+    plan_add(plan, OP_FILE, "/etc/hostname", text, NULL);
+    snprintf(text, sizeof text, "127.0.0.1 localhost\n::1 localhost\n127.0.1.1 %s\n", host);
+    plan_add(plan, OP_FILE, "/etc/hosts", text, NULL);
+    if (spec->network == NETWORK_HOST)
+        (void)hf__read_file_at(AT_FDCWD, "/etc/resolv.conf", KIB(64), &resolver, NULL);
+    plan_add(plan, OP_FILE, "/etc/resolv.conf", resolver ? resolver : "", NULL);
+}
+
 /* ---- what it gives up ----------------------------------------------------------------------- */
 
 static void plan_rlimits(struct plan *plan)
@@ -373,8 +388,6 @@ static void plan_paths(const struct compile_input *input, struct plan *plan)
     plan->name = plan_string(plan, input->spec->name);
     snprintf(path, sizeof path, "%s/boxes/%s", input->native->runtime_dir, input->spec->name);
     plan->box_dir = plan_string(plan, path);
-    snprintf(path, sizeof path, "%s/boxes/%s", input->native->data_dir, input->spec->name);
-    plan->data_dir = plan_string(plan, path);
 }
 
 int compile_plan(const struct compile_input *input, struct plan *ret_plan, hf_error **reterr)
@@ -392,9 +405,11 @@ int compile_plan(const struct compile_input *input, struct plan *ret_plan, hf_er
     compile_cgroup_name(spec->name, input->instance, directory, sizeof directory);
     result = cgroups_plan(input->cgroups, spec, directory, &plan, reterr);
     bool ranges = plan_ids(input, &plan);
+    plan_add(&plan, OP_LAYERS, NULL, NULL, NULL)->a = LAYERS_SIZE;
     plan_overlay(input, &plan, "/", input->image->root);
     for (size_t i = 0; i < input->image->tree_count; i++)
         plan_overlay(input, &plan, input->image->trees[i], input->image->trees[i]);
+    plan_files(spec, &plan);
     plan_dev(input, &plan, ranges);
     plan_proc(&plan);
     plan_sys(input, &plan);

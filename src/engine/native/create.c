@@ -6,7 +6,7 @@
  *        a keeper lives there, and the box is kept   -> attach
  *        a keeper lives there, still making or going -> let go, wait for it, look again
  *        nobody                                      -> remove what a dead one left, and make it:
- *             ids, layers, record, keeper; hear READY; say KEEP; let go
+ *             ids, record, keeper; hear READY; say KEEP; let go
  *
  * Being killed at any point leaves a directory without a living keeper, or a keeper whose maker is
  * gone and which therefore ends its box by itself.
@@ -35,84 +35,8 @@
 #include "engine/native/sweep.h"
 #include "wire/message.h"
 
-#define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 /* How long another maker of the same box, or its end, is waited for. */
 #define PATIENCE (30000 * HF_MS_NS)
-
-/* ---- writable layers ------------------------------------------------------------------------ */
-
-static int make_owned_dir(int parent, const char *name, mode_t mode, uint32_t owner)
-{
-    if (mkdirat(parent, name, mode) < 0)
-        return -1;
-    return owner ? fchownat(parent, name, owner, owner, AT_SYMLINK_NOFOLLOW) : 0;
-}
-
-static int make_layer(int data, const struct plan_op *op, uint32_t owner)
-{
-    const char *name = strrchr(op->s[2], '/') + 1;
-    if (mkdirat(data, name, 0700) < 0)
-        return -1;
-    _cleanup_close_ int layer = openat(data, name, DIR_FLAGS);
-    struct stat st;
-    if (layer < 0 || make_owned_dir(layer, "upper", 0755, owner) < 0 ||
-        make_owned_dir(layer, "work", 0755, owner) < 0)
-        return -1;
-    /* The overlay's root takes its mode from the upper directory. */
-    if (stat(op->s[1], &st) == 0 && (st.st_mode & 07777) != 0755)
-        return fchmodat(layer, "upper", st.st_mode & 01777, 0);
-    return 0;
-}
-
-static int write_owned_file(int dir, const char *name, const char *text, uint32_t owner)
-{
-    _cleanup_close_ int fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-    if (fd < 0 || hf__write_all(fd, text, strlen(text)) < 0 || fchmod(fd, 0644) < 0)
-        return -1;
-    return owner ? fchown(fd, owner, owner) : 0;
-}
-
-/* Files that are each box's own. Written here, into a layer nobody else sees yet, and never through
- * an image's file of that name. */
-static int make_etc(int data, const hf_spec *spec, uint32_t owner)
-{
-    const char *host = spec->hostname ? spec->hostname : spec->name;
-    char text[512];
-    _cleanup_close_ int upper = openat(data, "root/upper", DIR_FLAGS);
-    _cleanup_free_ char *resolver = NULL;
-    if (upper < 0 || make_owned_dir(upper, "etc", 0755, owner) < 0)
-        return -1;
-    _cleanup_close_ int etc = openat(upper, "etc", DIR_FLAGS);
-    snprintf(text, sizeof text, "%s\n", host);
-    if (etc < 0 || write_owned_file(etc, "hostname", text, owner) < 0)
-        return -1;
-    snprintf(text, sizeof text, "127.0.0.1 localhost\n::1 localhost\n127.0.1.1 %s\n", host);
-    if (write_owned_file(etc, "hosts", text, owner) < 0)
-        return -1;
-    if (spec->network == NETWORK_HOST)
-        (void)hf__read_file_at(AT_FDCWD, "/etc/resolv.conf", KIB(64), &resolver, NULL);
-    return write_owned_file(etc, "resolv.conf", resolver ? resolver : "", owner);
-}
-
-static int make_layers(const struct native *native, const hf_spec *spec, const struct plan *plan,
-                       hf_error **reterr)
-{
-    uint32_t owner = native->rootful ? plan->owner : 0;
-    _cleanup_close_ int boxes = -1;
-    int result = state_open_data(native, "boxes", true, &boxes, reterr);
-    if (result < 0)
-        return result;
-    if (mkdirat(boxes, plan->name, 0700) < 0 && errno != EEXIST)
-        return hf__error_sys(reterr, "cannot make the writable layer '%s'", plan->data_dir);
-    _cleanup_close_ int data = openat(boxes, plan->name, DIR_FLAGS);
-    bool ok = data >= 0;
-    for (size_t i = 0; ok && i < plan->count; i++)
-        if (plan->ops[i].kind == OP_OVERLAY)
-            ok = make_layer(data, &plan->ops[i], owner) == 0;
-    if (!ok || make_etc(data, spec, owner) < 0)
-        return hf__error_sys(reterr, "cannot make the writable layers in '%s'", plan->data_dir);
-    return 0;
-}
 
 /* ---- record --------------------------------------------------------------------------------- */
 
@@ -192,9 +116,7 @@ static int make(struct native *native, const hf_spec *spec, unsigned flags, int 
         return result;
     result = compile(native, spec, instance, first_id, true, &plan, reterr);
     if (result == 0) {
-        result = make_layers(native, spec, &plan, reterr);
-        if (result == 0)
-            result = write_record(box, spec, &plan, flags, reterr);
+        result = write_record(box, spec, &plan, flags, reterr);
         HF_FAULT("client-recorded");
         if (result == 0)
             result = start(native, spec, &plan, box, ids, ret_control, reterr);

@@ -30,7 +30,7 @@ struct chunk {
 
 void plan_init(struct plan *plan)
 {
-    *plan = (struct plan){.name = "", .box_dir = "", .data_dir = "", .subid_tool = ""};
+    *plan = (struct plan){.name = "", .box_dir = "", .subid_tool = ""};
 }
 
 char *plan_string(struct plan *plan, const char *text)
@@ -90,7 +90,6 @@ void plan_encode(const struct plan *plan, const void *seccomp, size_t seccomp_si
     hf__put_u32(out, plan->volume_gid);
     hf__put_string(out, plan->name);
     hf__put_string(out, plan->box_dir);
-    hf__put_string(out, plan->data_dir);
     hf__put_string(out, plan->subid_tool);
     hf__put_u32(out, (uint32_t)plan->count);
     for (size_t i = 0; i < plan->count; i++) {
@@ -132,7 +131,6 @@ bool plan_decode(const void *data, size_t size, struct plan *ret_plan, const voi
     ret_plan->volume_gid = hf__get_u32(&in);
     ret_plan->name = hf__get_string(&in);
     ret_plan->box_dir = hf__get_string(&in);
-    ret_plan->data_dir = hf__get_string(&in);
     ret_plan->subid_tool = hf__get_string(&in);
     uint32_t count = hf__get_u32(&in);
     if (in.bad || count > HF_MAX_OPS)

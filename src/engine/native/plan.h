@@ -29,7 +29,8 @@
     X(UID_MAP, "uid-map", "map users {a} (box) to {b} (host)")                                     \
     X(GID_MAP, "gid-map", "map groups {a} (box) to {b} (host)")                                    \
     /* share */                                                                                    \
-    X(OVERLAY, "overlay", "overlay on {1}: reads {2}, writes {3}")                                 \
+    X(LAYERS, "layers", "writable layers in memory, {a} bytes at most")                            \
+    X(OVERLAY, "overlay", "overlay on {1}: reads {2}, writes to layer '{3}'")                      \
     X(BIND, "bind", "volume on {1}: {2}")                                                          \
     /* setup */                                                                                    \
     X(TMPFS, "tmpfs", "tmpfs on {1}, {a} bytes, mode {b}")                                         \
@@ -46,6 +47,7 @@
     X(CGROUP_VIEW, "cgroup-view", "read-only view of the box's cgroup on {1}: {2}")                \
     X(ROOT, "root", "change the root, leave the host's mounts behind")                             \
     X(DIRECTORY, "directory", "directory {1}, mode {b}")                                           \
+    X(FILE, "file", "file {1}")                                                                    \
     X(HOSTNAME, "hostname", "host name {1}")                                                       \
     X(LOOPBACK, "loopback", "loopback interface up")                                               \
     X(RLIMIT, "rlimit", "limit {1} (resource {a}) to {b}")                                         \
@@ -69,6 +71,7 @@ enum {
     OPF_OPTIONAL = 1 << 2,  /* a failure is a weaker default, not an error */
     OPF_DIRECTORY = 1 << 3, /* CGROUP: a parent shared by all boxes, never joined or removed */
     OPF_IDMAP = 1 << 4,     /* share: done by the keeper, with mapped ids */
+    OPF_UNIFIED = 1 << 5,   /* CGROUP: of version 2, entered by being born in it */
 };
 
 struct plan_op {
@@ -91,7 +94,6 @@ struct plan {
     uint32_t flags;
     const char *name;      /* of the box */
     const char *box_dir;   /* its runtime directory */
-    const char *data_dir;  /* its writable layers */
     uint32_t owner;        /* host uid that owns the user namespace: the start of its range */
     uint32_t volume_uid, volume_gid; /* the caller, as whom the box's root acts on volumes */
     const char *subid_tool; /* rootless with ranges: "" or the directory of newuidmap */

@@ -6,8 +6,9 @@
  *                         kept           there once the box stays without its maker
  *                         warden.sock    the way to the warden
  *                         record.json    what was asked for
- *      DATA/boxes/NAME/                  writable layers
  *      DATA/images/host/                 the prepared host image
+ *
+ * Writable layers are memory and have no place on the host at all.
  *
  * Who wants to make, judge or remove a box holds the flock of its directory, and never waits for a
  * keeper while holding it. A box lives if and only if its keeper holds its lock; the kernel tells
@@ -29,7 +30,7 @@ struct native {
 /* RUNTIME/boxes; *ret_fd is -1 where it does not exist and `create` is false. */
 int state_open_boxes(const struct native *native, bool create, int *ret_fd, hf_error **reterr);
 
-/* DATA/boxes or another subdirectory, made when missing. */
+/* A subdirectory of DATA. */
 int state_open_data(const struct native *native, const char *sub, bool create, int *ret_fd,
                     hf_error **reterr);
 

@@ -23,7 +23,7 @@
 #include "engine/native/clean.h"
 #include "engine/native/compile.h"
 
-static void remove_cgroups(const struct native *native, int boxes, const char *name)
+void sweep_remains(const struct native *native, int boxes, const char *name)
 {
     struct cgroup_host host;
     char instance[9], directory[128], path[512];
@@ -37,14 +37,6 @@ static void remove_cgroups(const struct native *native, int boxes, const char *n
         *strrchr(path, '/') = '\0';
         (void)rmdir(path); /* stays while another box is in it */
     }
-}
-
-void sweep_remains(const struct native *native, int boxes, const char *name)
-{
-    char path[HF_MAX_PATH];
-    snprintf(path, sizeof path, "%s/boxes/%s", native->data_dir, name);
-    (void)clean_data_dir(path);
-    remove_cgroups(native, boxes, name);
 }
 
 /* Renamed by somebody who was removing it; if he lives he holds its lock. */
@@ -88,24 +80,6 @@ static int sweep_boxes(const struct native *native, int boxes, int64_t deadline)
     return swept;
 }
 
-/* Writable layers of boxes whose directory is gone: the host was restarted. */
-static int sweep_data(const struct native *native, int boxes)
-{
-    _cleanup_close_ int data = -1;
-    int swept = 0;
-    if (state_open_data(native, "boxes", false, &data, NULL) < 0 || data < 0)
-        return 0;
-    _cleanup_closedir_ DIR *stream = fdopendir(TAKE_FD(data));
-    for (struct dirent *entry; stream && (entry = readdir(stream));) {
-        if (is_trash(entry->d_name))
-            sweep_trash(dirfd(stream), entry->d_name);
-        else if (entry->d_name[0] != '.' &&
-                 faccessat(boxes, entry->d_name, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
-            swept += sweep_box(native, boxes, entry->d_name, true);
-    }
-    return swept;
-}
-
 /* Cgroups of ours whose box has no directory: somebody removed it by hand. */
 static void sweep_cgroups(const struct native *native, int boxes)
 {
@@ -138,18 +112,10 @@ int sweep_all(const struct native *native, int64_t budget_ns, hf_error **reterr)
     int result = state_open_boxes(native, false, &boxes, reterr);
     if (result < 0)
         return result;
-    /* After a restart of the host the runtime directory is gone, and the layers are not. */
-    if (boxes < 0 && budget_ns == 0) {
-        _cleanup_close_ int data = -1;
-        if (state_open_data(native, "boxes", false, &data, NULL) == 0 && data >= 0)
-            (void)state_open_boxes(native, true, &boxes, NULL);
-    }
     if (boxes < 0)
         return 0;
     int swept = sweep_boxes(native, boxes, budget_ns ? hf__now_ns() + budget_ns : 0);
-    if (budget_ns == 0) {
-        swept += sweep_data(native, boxes);
+    if (budget_ns == 0)
         sweep_cgroups(native, boxes);
-    }
     return swept;
 }

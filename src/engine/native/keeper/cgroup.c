@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Cgroups of version 1, 2 and both at once, the same way: the plan names directories and what is
- * written where. The limits stand before the first process of the box exists. That process joins by
- * itself, first thing, through descriptors that were opened with the host's rights; nothing that
- * nobody has read yet has run by then.
+ * written where. The limits stand before the first process of the box exists.
+ *
+ * That process is born in its cgroup of version 2 (CLONE_INTO_CGROUP). Those of version 1 it enters
+ * by itself, first thing, through descriptors that were opened with the host's rights; nothing that
+ * nobody has read yet has run by then. It writes to "tasks" and not to "cgroup.procs": for a thread
+ * that moves only itself the kernel needs no lock over all processes of the host, and taking that
+ * lock costs a grace period, several milliseconds.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,19 +39,23 @@ static int set_value(const struct plan_op *op, hf_error **reterr)
                          op->s[0]);
 }
 
-static int open_procs(struct making *making, const struct plan_op *op, hf_error **reterr)
+static int open_entrance(struct making *making, const struct plan_op *op, hf_error **reterr)
 {
     _cleanup_close_ int dir = open(op->s[0], O_PATH | O_DIRECTORY | O_CLOEXEC);
-    int fd = dir < 0 ? -1 : openat(dir, "cgroup.procs", O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (dir >= 0 && (op->flags & OPF_UNIFIED)) {
+        making->cgroup_unified = TAKE_FD(dir);
+        return 0;
+    }
+    int fd = dir < 0 ? -1 : openat(dir, "tasks", O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return hf__error_sys(reterr, "cannot open cgroup '%s'", op->s[0]);
-    making->cgroup_procs[making->cgroup_count++] = fd;
+    making->cgroup_tasks[making->cgroup_count++] = fd;
     return 0;
 }
 
 int cgroup_make(struct making *making, hf_error **reterr)
 {
-    const size_t most = sizeof making->cgroup_procs / sizeof making->cgroup_procs[0];
+    const size_t most = sizeof making->cgroup_tasks / sizeof making->cgroup_tasks[0];
     for (size_t i = 0; i < making->plan.count; i++) {
         const struct plan_op *op = &making->plan.ops[i];
         int result = 0;
@@ -58,7 +66,7 @@ int cgroup_make(struct making *making, hf_error **reterr)
                 make_directory(&making->plan.ops[i - 1], reterr) == 0)
                 result = make_directory(op, reterr);
             if (result == 0 && !(op->flags & OPF_DIRECTORY) && making->cgroup_count < most)
-                result = open_procs(making, op, reterr);
+                result = open_entrance(making, op, reterr);
         } else if (op->kind == OP_CGROUP_SET) {
             result = set_value(op, reterr);
         }
@@ -71,9 +79,9 @@ int cgroup_make(struct making *making, hf_error **reterr)
 int cgroup_join(struct making *making, hf_error **reterr)
 {
     for (size_t i = 0; i < making->cgroup_count; i++) {
-        if (hf__write_all(making->cgroup_procs[i], "0", 1) < 0)
+        if (hf__write_all(making->cgroup_tasks[i], "0", 1) < 0)
             return hf__error_sys(reterr, "the box's first process cannot enter its cgroup");
-        close(making->cgroup_procs[i]);
+        close(making->cgroup_tasks[i]);
     }
     /* Only now, so that the box's own cgroup is the root of what it sees. */
     if ((making->plan.flags & PLAN_CGROUP) && unshare(CLONE_NEWCGROUP) < 0)

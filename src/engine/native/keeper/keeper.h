@@ -17,11 +17,13 @@ struct making {
     struct plan plan;
     const void *seccomp; /* struct sock_filter[] */
     size_t seccomp_size;
-    int cgroup_procs[16]; /* cgroup.procs of each cgroup to join, opened with the host's rights */
+    int cgroup_tasks[16]; /* the entrances of version 1, opened with the host's rights */
     size_t cgroup_count;
+    int cgroup_unified; /* the directory of version 2, or -1 */
     pid_t pid;
     int pidfd;
     int userns;   /* the box's user namespace */
+    int layers;   /* a detached tmpfs with the writable layers, while overlays are made */
     int sync[2];  /* keeper and setup process, during the setup only */
     int lifeline[2]; /* [0] stays with the keeper, [1] goes to the warden */
     int root;     /* setup: the new root's mount */
@@ -40,6 +42,7 @@ int cgroup_make(struct making *making, hf_error **reterr);
 int cgroup_join(struct making *making, hf_error **reterr);
 
 /* share.c: mounts that only the host's root can make with mapped ids. */
+int share_layers(struct making *making, const struct plan_op *op, hf_error **reterr);
 int share_make(const struct making *making, const struct plan_op *op, int volume_userns,
                int *ret_mount, hf_error **reterr);
 
@@ -56,6 +59,8 @@ int mounts_read_only(struct making *making, const struct plan_op *op, hf_error *
 int mounts_mqueue(struct making *making, const struct plan_op *op, hf_error **reterr);
 int mounts_directory(struct making *making, const struct plan_op *op, hf_error **reterr);
 int mounts_change_root(struct making *making, const struct plan_op *op, hf_error **reterr);
+int mounts_layers(struct making *making, const struct plan_op *op, hf_error **reterr);
+int mounts_file(struct making *making, const struct plan_op *op, hf_error **reterr);
 int mounts_share(struct making *making, const struct plan_op *op, hf_error **reterr);
 
 /* dev.c */

@@ -14,8 +14,9 @@
  *  2. report  READY or FAILED to the library. If the library is gone by then, or goes before it says
  *             that the box shall stay, the box goes too: nothing half-made is ever left.
  *  3. wait    for the warden's end, or SIGTERM from somebody who removes the box.
- *  4. clean   kill, cgroups, writable layers, record. Each step can be repeated by anyone who finds
- *             the box without its keeper, so dying in the middle of it is harmless.
+ *  4. clean   kill, cgroups, record. Mounts and writable layers, which are memory, go with the last
+ *             process. Each step can be repeated by anyone who finds the box without its keeper, so
+ *             dying in the middle of it is harmless.
  *
  * It is never in the path of a job's data. The warden dies with it: by the parent-death signal, and
  * by the end of the lifeline.
@@ -75,6 +76,10 @@ static int send_shares(struct making *making, hf_error **reterr)
         const struct plan_op *op = &making->plan.ops[i];
         _cleanup_close_ int mount = -1;
         int result = 0;
+        if (op->kind == OP_LAYERS)
+            result = share_layers(making, op, reterr);
+        if (result < 0)
+            return result;
         if (op->kind != OP_OVERLAY && op->kind != OP_BIND)
             continue;
         if (op->kind == OP_BIND && volumes < 0)
@@ -172,8 +177,6 @@ static void clean_all(struct making *making)
     HF_FAULT("keeper-kill");
     kill_box(making);
     HF_FAULT("keeper-clean-cgroups");
-    /* Layers first: their page cache would keep a removed memory cgroup alive. */
-    (void)clean_data_dir(making->plan.data_dir);
     clean_cgroups(&making->plan);
     HF_FAULT("keeper-clean-data");
     clean_ids(fcntl(KEEPER_IDS_FD, F_DUPFD_CLOEXEC, KEEPER_FIRST_FREE_FD));
@@ -268,7 +271,7 @@ static void sanitize(void)
 int main(void)
 {
     struct making making = {
-        .pidfd = -1, .userns = -1, .root = -1, .proc_sys = -1, .sync = {-1, -1}, .lifeline = {-1, -1}};
+        .pidfd = -1, .userns = -1, .root = -1, .proc_sys = -1, .cgroup_unified = -1, .layers = -1, .sync = {-1, -1}, .lifeline = {-1, -1}};
     _cleanup_error_ hf_error *error = NULL;
     sanitize();
     int signals = watch_signals();
@@ -279,6 +282,10 @@ int main(void)
     close(KEEPER_WARDEN_FD);
     close(KEEPER_CONFIG_FD);
     close(making.userns);
+    close(making.layers);
+    close(making.cgroup_unified);
+    for (size_t i = 0; i < making.cgroup_count; i++)
+        close(making.cgroup_tasks[i]);
     close(making.sync[0]);
     if (ok) {
         HF_FAULT("keeper-ready");

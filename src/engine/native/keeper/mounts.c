@@ -154,6 +154,28 @@ int mounts_directory(struct making *making, const struct plan_op *op, hf_error *
     return 0;
 }
 
+int mounts_layers(struct making *making, const struct plan_op *op, hf_error **reterr)
+{
+    return making->plan.flags & PLAN_ROOTFUL ? 0 : share_layers(making, op, reterr);
+}
+
+/* A file that is each box's own: written anew, never through what an image has put in its place. */
+int mounts_file(struct making *making, const struct plan_op *op, hf_error **reterr)
+{
+    const char *slash = strrchr(op->s[0], '/');
+    char parent[4096];
+    snprintf(parent, sizeof parent, "%.*s", (int)(slash - op->s[0]), op->s[0]);
+    _cleanup_close_ int dir = hf__mkdirs_in_root(making->root, parent, 0755);
+    if (dir >= 0)
+        (void)unlinkat(dir, slash + 1, 0);
+    _cleanup_close_ int file =
+        dir < 0 ? -1
+                : openat(dir, slash + 1, O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY | O_CLOEXEC, 0644);
+    if (file < 0 || hf__write_all(file, op->s[1], strlen(op->s[1])) < 0)
+        return hf__error_sys(reterr, "cannot write '%s' in the box", op->s[0]);
+    return 0;
+}
+
 /* A mount from the host: made here, or handed over by the keeper if that made it. */
 int mounts_share(struct making *making, const struct plan_op *op, hf_error **reterr)
 {

@@ -23,6 +23,7 @@
 typedef int (*operation)(struct making *making, const struct plan_op *op, hf_error **reterr);
 
 static const operation operations[OP_COUNT] = {
+    [OP_LAYERS] = mounts_layers,
     [OP_OVERLAY] = mounts_share,
     [OP_BIND] = mounts_share,
     [OP_TMPFS] = mounts_tmpfs,
@@ -39,6 +40,7 @@ static const operation operations[OP_COUNT] = {
     [OP_CGROUP_VIEW] = sysfs_cgroup,
     [OP_ROOT] = mounts_change_root,
     [OP_DIRECTORY] = mounts_directory,
+    [OP_FILE] = mounts_file,
     [OP_HOSTNAME] = restrict_hostname,
     [OP_LOOPBACK] = net_loopback,
     [OP_RLIMIT] = restrict_rlimit,

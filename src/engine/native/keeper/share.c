@@ -91,19 +91,56 @@ static int add_layers(const struct making *making, const struct plan_op *op, int
     return 0;
 }
 
-/* The kernel wants the writable directories below a mount that is not the host's own. */
-static int add_writable(const struct plan_op *op, int fs, struct held *held, hf_error **reterr)
+/* Writable layers are memory: they cost nothing to make, are counted like all memory of the box,
+ * are bounded by one number, and go with the box whatever happens to the keeper. */
+int share_layers(struct making *making, const struct plan_op *op, hf_error **reterr)
 {
-    _cleanup_close_ int dir = sys_openat2(AT_FDCWD, op->s[2], O_PATH | O_DIRECTORY,
-                                          RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS);
-    int mount = dir < 0 ? -1 : sys_open_tree(dir, "", OPEN_TREE_CLONE | AT_EMPTY_PATH);
-    if (mount < 0 || hold(held, mount) < 0)
-        return hf__error_sys(reterr, "cannot open the writable layer '%s'", op->s[2]);
-    _cleanup_close_ int upper = openat(mount, "upper", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    _cleanup_close_ int work = openat(mount, "work", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    char size[24];
+    snprintf(size, sizeof size, "%llu", (unsigned long long)op->a);
+    _cleanup_close_ int fs = sys_fsopen("tmpfs");
+    if (fs < 0 || sys_fsconfig_string(fs, "size", size) < 0 ||
+        sys_fsconfig_string(fs, "mode", "700") < 0)
+        return hf__error_sys(reterr, "cannot configure the writable layers");
+    making->layers = sys_fsmount(fs, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+    if (making->layers < 0)
+        return hf__error_sys(reterr, "cannot make the writable layers");
+    return 0;
+}
+
+/* The overlay's root has the mode of its upper directory, which is that of the lower one. */
+static int make_layer(const struct making *making, const char *name, mode_t mode)
+{
+    bool rootful = making->plan.flags & PLAN_ROOTFUL;
+    uid_t owner = making->plan.owner;
+    if (mkdirat(making->layers, name, 0700) < 0)
+        return -1;
+    int layer = openat(making->layers, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (layer < 0)
+        return -1;
+    bool ok = mkdirat(layer, "upper", mode) == 0 && mkdirat(layer, "work", 0700) == 0 &&
+              fchmodat(layer, "upper", mode, 0) == 0;
+    if (ok && rootful)
+        ok = fchownat(layer, "upper", owner, owner, AT_SYMLINK_NOFOLLOW) == 0 &&
+             fchownat(layer, "work", owner, owner, AT_SYMLINK_NOFOLLOW) == 0;
+    if (ok)
+        return layer;
+    close(layer);
+    return -1;
+}
+
+static int add_writable(const struct making *making, const struct plan_op *op, int fs,
+                        hf_error **reterr)
+{
+    struct stat st;
+    mode_t mode = stat(op->s[1], &st) == 0 ? st.st_mode & 01777 : 0755;
+    _cleanup_close_ int layer = make_layer(making, op->s[2], mode);
+    _cleanup_close_ int upper =
+        layer < 0 ? -1 : openat(layer, "upper", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    _cleanup_close_ int work =
+        layer < 0 ? -1 : openat(layer, "work", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (upper < 0 || work < 0 || sys_fsconfig_fd(fs, "upperdir", upper) < 0 ||
         sys_fsconfig_fd(fs, "workdir", work) < 0)
-        return hf__error_sys(reterr, "cannot use '%s' as a writable layer", op->s[2]);
+        return hf__error_sys(reterr, "cannot make the writable layer '%s'", op->s[2]);
     return 0;
 }
 
@@ -128,7 +165,7 @@ static int make_overlay(const struct making *making, const struct plan_op *op, i
     __attribute__((cleanup(release))) struct held held = {.count = 0};
     int result = add_layers(making, op, fs, &held, reterr);
     if (result == 0)
-        result = add_writable(op, fs, &held, reterr);
+        result = add_writable(making, op, fs, reterr);
     if (result < 0) {
         append_log(fs, reterr);
         return result;
@@ -148,7 +185,7 @@ static int make_overlay(const struct making *making, const struct plan_op *op, i
         return 0;
     hf__error_sys(reterr, "cannot mount the overlay for '%s'", op->s[0]);
     append_log(fs, reterr);
-    return hf__error_hint(reterr, "its writable layer is in '%s'", op->s[2]);
+    return hf_error_code(reterr ? *reterr : NULL);
 }
 
 static int make_bind(const struct making *making, const struct plan_op *op, int volume_userns,

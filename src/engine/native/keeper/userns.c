@@ -48,6 +48,10 @@ int userns_clone(struct making *making, hf_error **reterr)
         .pidfd = (uint64_t)(uintptr_t)&making->pidfd,
         .exit_signal = SIGCHLD,
     };
+    if (making->cgroup_unified >= 0) {
+        args.flags |= CLONE_INTO_CGROUP;
+        args.cgroup = (uint64_t)making->cgroup_unified;
+    }
     bool rootful = making->plan.flags & PLAN_ROOTFUL;
     if (rootful && be_owner(making->plan.owner) < 0)
         return hf__error_sys(reterr, "cannot act as the box's user %u", making->plan.owner);
