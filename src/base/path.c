@@ -70,7 +70,11 @@ int hf__mkdirs_in_root(int dir, const char *path, mode_t mode)
 {
     char prefix[HF_MAX_PATH] = ".";
     size_t used = 1;
-    _cleanup_close_ int at = hf__open_in_root(dir, ".", O_PATH | O_DIRECTORY);
+    /* Mostly it is all there already. */
+    _cleanup_close_ int at = hf__open_in_root(dir, *path ? path : ".", O_PATH | O_DIRECTORY);
+    if (at >= 0)
+        return TAKE_FD(at);
+    at = hf__open_in_root(dir, ".", O_PATH | O_DIRECTORY);
     if (at < 0)
         return -1;
     while (path[strspn(path, "/")] != '\0') {

@@ -2,11 +2,11 @@
 /*
  * Two processes for each job:
  *
- *      warden ──fork──> stub (subreaper) ──vfork──> main process ──> whatever it starts
+ *      warden ──fork──> stub (subreaper) ──clone──> main process ──> whatever it starts
  *
- * The stub is a fork, because it lives on beside the warden. The main process is a vfork of the
- * stub: it shares the stub's memory until it execs, which costs nothing, and lets it leave the
- * reason of a failure in a plain variable. The stub holds no descriptor but its status pipe, so the
+ * The stub is a fork, because it lives on beside the warden. The main process shares the stub's
+ * memory until it execs, which costs nothing, and lets it leave the reason of a failure in a plain
+ * variable. (clone and not vfork: on some architectures musl's vfork is a fork.) The stub holds no descriptor but its status pipe, so the
  * job's pipes end when the job's own processes close them.
  *
  * A root job can kill its own stub (same uid, same box). Then the main process dies by its
@@ -18,6 +18,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -150,28 +151,44 @@ static void explain_exec(const char *program)
         fail(126, error, "'%.300s' cannot be executed", program);
 }
 
-/* The vforked child: from here to execve it borrows the stub's memory. */
-static _Noreturn void run_main(const char *workdir, const struct user *user, char *const *argv,
-                               char *const *env)
+struct main_plan {
+    const char *workdir;
+    const struct user *user;
+    char *const *argv, *const *env;
+};
+
+/* From here to execve it borrows the stub's memory, on a stack of its own. */
+static int run_main(void *data)
 {
+    const struct main_plan *plan = data;
     reset_signals();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     setsid();
     raise_oom_score();
-    if (!become(user)) {
-        fail(125, errno, "cannot become user '%s' in the box", user->name);
+    if (!become(plan->user)) {
+        fail(125, errno, "cannot become user '%s' in the box", plan->user->name);
         _exit(125);
     }
     /* The parent-death signal is cleared by a change of uid. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (chdir(workdir) < 0) {
-        fail(126, errno, "working directory '%.300s' cannot be entered", workdir);
+    if (chdir(plan->workdir) < 0) {
+        fail(126, errno, "working directory '%.300s' cannot be entered", plan->workdir);
         _exit(126);
     }
     umask(022);
-    exec_in_path(argv, env);
-    explain_exec(argv[0]);
+    exec_in_path(plan->argv, plan->env);
+    explain_exec(plan->argv[0]);
     _exit(126);
+}
+
+/* Returns once the child has execed or ended. */
+static pid_t start_main(struct main_plan *plan)
+{
+    static char stack[32768] __attribute__((aligned(16)));
+    pid_t pid = clone(run_main, stack + sizeof stack, CLONE_VM | CLONE_VFORK | SIGCHLD, plan);
+    /* The child has written to our memory behind the compiler's back. */
+    __asm__ volatile("" ::: "memory");
+    return pid;
 }
 
 static uint64_t nanoseconds(struct timeval t)
@@ -227,9 +244,8 @@ static _Noreturn void stub_main(const struct stub_plan *plan)
     if (!argv || !env)
         _exit(125);
     int64_t started = hf__now_ns();
-    pid_t main_process = vfork();
-    if (main_process == 0)
-        run_main(workdir, &user, argv, env);
+    struct main_plan main_plan = {workdir, &user, argv, env};
+    pid_t main_process = start_main(&main_plan);
     if (main_process < 0)
         fail(125, errno, "cannot start another process in the box");
     sys_close_range(0, 2, 0);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The keeper is a program inside the library: it is written to a sealed memory file and run from
- * there, so no path has to be found and nobody can change it. It is started by two vforks, which
- * cost the same for a large process as for a small one, run no handlers of the caller's, and leave
- * the caller no child to reap. Between vfork and exec only system calls are made.
+ * there, so no path has to be found and nobody can change it. It is started as a grandchild that
+ * borrows the caller's memory until it execs: that costs the same for a large process as for a small
+ * one, runs no handlers of the caller's, and leaves the caller no child to reap. On the way to exec
+ * only system calls are made.
  */
 #include "engine/native/launch.h"
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,15 +73,25 @@ static int seal_plan(const struct launch *launch, int *ret_fd, hf_error **reterr
     return 0;
 }
 
-/* In the grandchild: descriptors to their places, then exec. */
-static void become_keeper(int keeper, const int *fds, int count, char *const *env)
+struct spawn {
+    int keeper;
+    const int *fds; /* for KEEPER_PLAN_FD and the numbers after it; -1 for none */
+    int count;
+    char *const *env;
+    int error;
+    char stacks[2][16384] __attribute__((aligned(16)));
+};
+
+/* The grandchild: descriptors to their places, then exec. */
+static int become_keeper(void *data)
 {
+    struct spawn *spawn = data;
     char *const argv[] = {(char *)"keeper", NULL};
     int moved[16];
-    for (int i = 0; i < count; i++)
-        moved[i] = fds[i] < 0 ? -1 : fcntl(fds[i], F_DUPFD_CLOEXEC, 64);
-    int self = fcntl(keeper, F_DUPFD_CLOEXEC, 64);
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < spawn->count; i++)
+        moved[i] = spawn->fds[i] < 0 ? -1 : fcntl(spawn->fds[i], F_DUPFD_CLOEXEC, 64);
+    int self = fcntl(spawn->keeper, F_DUPFD_CLOEXEC, 64);
+    for (int i = 0; i < spawn->count; i++) {
         if (moved[i] >= 0)
             dup2(moved[i], KEEPER_PLAN_FD + i);
         else
@@ -89,38 +101,43 @@ static void become_keeper(int keeper, const int *fds, int count, char *const *en
     for (int i = 0; i < 3 && null >= 0; i++)
         dup2(null, i);
     /* Signals stay blocked: a handler of the caller's must not run here. The keeper sets its own. */
-    syscall(SYS_execveat, self, "", argv, env, AT_EMPTY_PATH);
+    syscall(SYS_execveat, self, "", argv, spawn->env, AT_EMPTY_PATH);
+    spawn->error = errno;
     _exit(127);
 }
 
-/* Returns the errno of the exec, 0 if it worked. */
-static int spawn(int keeper, const int *fds, int count)
+/* The child: ends as soon as the grandchild runs, which init then inherits. */
+static int start_grandchild(void *data)
+{
+    struct spawn *spawn = data;
+    char *top = spawn->stacks[1] + sizeof spawn->stacks[1];
+    if (clone(become_keeper, top, CLONE_VM | CLONE_VFORK | SIGCHLD, spawn) < 0)
+        spawn->error = errno;
+    _exit(0);
+}
+
+/* Returns the errno of what failed, 0 if the keeper runs. */
+static int spawn_keeper(int keeper, const int *fds, int count)
 {
     const char *fault = getenv("HOLDFAST_FAULT");
     char variable[128];
     snprintf(variable, sizeof variable, "HOLDFAST_FAULT=%s", fault ? fault : "");
     char *const env[] = {fault ? variable : NULL, NULL};
+    struct spawn spawn = {.keeper = keeper, .fds = fds, .count = count, .env = env};
     sigset_t all, before;
-    /* A handler of the caller's must not run in a process that borrows its memory. */
     sigfillset(&all);
     sigprocmask(SIG_BLOCK, &all, &before);
-    volatile int error = 0;
-    pid_t middle = vfork();
-    if (middle == 0) {
-        pid_t child = vfork();
-        if (child == 0)
-            become_keeper(keeper, fds, count, env);
-        if (child < 0)
-            error = errno;
-        _exit(0);
-    }
-    if (middle < 0)
-        error = errno;
+    char *top = spawn.stacks[0] + sizeof spawn.stacks[0];
+    pid_t child = clone(start_grandchild, top, CLONE_VM | CLONE_VFORK | SIGCHLD, &spawn);
+    if (child < 0)
+        spawn.error = errno;
     else
-        while (waitpid(middle, NULL, 0) < 0 && errno == EINTR)
+        while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
             ;
+    /* The children have written to our memory behind the compiler's back. */
+    __asm__ volatile("" ::: "memory");
     sigprocmask(SIG_SETMASK, &before, NULL);
-    return error;
+    return spawn.error;
 }
 
 int launch_keeper(struct native *native, const struct launch *launch, int *ret_control,
@@ -143,7 +160,7 @@ int launch_keeper(struct native *native, const struct launch *launch, int *ret_c
     if (config < 0 || box < 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) < 0)
         return hf__error_sys(reterr, "cannot prepare to start the keeper");
     const int fds[] = {plan, control[1], native->warden, config, listener, box, launch->ids};
-    int error = spawn(native->keeper, fds, sizeof fds / sizeof fds[0]);
+    int error = spawn_keeper(native->keeper, fds, sizeof fds / sizeof fds[0]);
     close(control[1]);
     if (error) {
         close(control[0]);

@@ -24,6 +24,8 @@ struct making {
     int pidfd;
     int userns;   /* the box's user namespace */
     int layers;   /* a detached tmpfs with the writable layers, while overlays are made */
+    bool staged;  /* it was attached, for a kernel that takes layers by path only */
+    unsigned staged_count;
     int sync[2];  /* keeper and setup process, during the setup only */
     int lifeline[2]; /* [0] stays with the keeper, [1] goes to the warden */
     int root;     /* setup: the new root's mount */
@@ -43,7 +45,7 @@ int cgroup_join(struct making *making, hf_error **reterr);
 
 /* share.c: mounts that only the host's root can make with mapped ids. */
 int share_layers(struct making *making, const struct plan_op *op, hf_error **reterr);
-int share_make(const struct making *making, const struct plan_op *op, int volume_userns,
+int share_make(struct making *making, const struct plan_op *op, int volume_userns,
                int *ret_mount, hf_error **reterr);
 
 /* setup.c: never returns; becomes the warden or dies with a report. */

@@ -70,8 +70,11 @@ int restrict_caps(struct making *making, const struct plan_op *op, hf_error **re
     for (int cap = 0; cap < 64; cap++) {
         if (op->a >> cap & 1)
             continue;
-        if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0 && errno != EINVAL)
-            return hf__error_sys(reterr, "cannot drop capability %d", cap);
+        if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == 0)
+            continue;
+        if (errno == EINVAL)
+            break; /* past the last one that this kernel knows */
+        return hf__error_sys(reterr, "cannot drop capability %d", cap);
     }
     if (op->a == 0) {
         /* Nothing can give root its powers back: not a uid of 0, not a set-user-ID file. */

@@ -6,7 +6,9 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -76,18 +78,75 @@ static int hold(struct held *held, int fd)
     return fd;
 }
 
-static int add_layers(const struct making *making, const struct plan_op *op, int fs,
-                      struct held *held, hf_error **reterr)
+/*
+ * Kernels before 6.13 take an overlay's directories by path only. A path needs a place in a mount
+ * namespace: one of the keeper's own, where nobody else sees it, with everything below a directory
+ * that it has made its working directory. (The setup process of a rootless box has a namespace of
+ * its own already.)
+ */
+static int stage(struct making *making, hf_error **reterr)
+{
+    if (making->staged)
+        return 0;
+    struct mount_attr attr = {.propagation = MS_PRIVATE};
+    if ((making->plan.flags & PLAN_ROOTFUL) && unshare(CLONE_NEWNS) < 0)
+        return hf__error_sys(reterr, "cannot make a mount namespace to stage layers in");
+    _cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_close_ int place = open(making->plan.box_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (root < 0 || place < 0 || sys_mount_setattr(root, AT_RECURSIVE, &attr) < 0 ||
+        sys_move_mount(making->layers, place) < 0 || fchdir(making->layers) < 0)
+        return hf__error_sys(reterr, "cannot stage the layers of the box");
+    making->staged = true;
+    return 0;
+}
+
+/* A mount at a fresh directory of the staging place; its name is what the overlay is told. */
+static int stage_layer(struct making *making, int layer, struct hf_buf *list, hf_error **reterr)
+{
+    char name[24];
+    snprintf(name, sizeof name, "lower%u", making->staged_count++);
+    _cleanup_close_ int place = -1;
+    if (mkdirat(making->layers, name, 0700) == 0)
+        place = openat(making->layers, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (place < 0 || sys_move_mount(layer, place) < 0)
+        return hf__error_sys(reterr, "cannot stage a layer");
+    hf__buf_printf(list, "%s%s", list->size ? ":" : "", name);
+    return 0;
+}
+
+static bool takes_descriptors(int fs, int layer)
+{
+#ifdef HF_FAULTS
+    /* Lets the tests walk the old way on a new kernel. */
+    const char *fault = getenv("HOLDFAST_FAULT");
+    if (fault && strcmp(fault, "overlay-by-path") == 0)
+        return false;
+#endif
+    return sys_fsconfig_fd(fs, "lowerdir+", layer) == 0;
+}
+
+static int add_layers(struct making *making, const struct plan_op *op, int fs, struct held *held,
+                      hf_error **reterr)
 {
     char path[HF_MAX_PATH];
     const char *list = op->s[1];
+    _cleanup_buf_ struct hf_buf names = HF_BUF(HF_MAX_PATH);
     while (next_layer(&list, path, sizeof path)) {
         int layer = open_layer(making, path, op->flags & OPF_IDMAP, reterr);
         if (layer < 0)
             return layer;
-        if (hold(held, layer) < 0 || sys_fsconfig_fd(fs, "lowerdir+", layer) < 0)
-            return hf__error_sys(reterr, "cannot stack layer '%s'", path);
+        if (hold(held, layer) < 0)
+            return hf__error_sys(reterr, "too many layers");
+        if (names.size == 0 && takes_descriptors(fs, layer))
+            continue;
+        int result = stage(making, reterr);
+        if (result == 0)
+            result = stage_layer(making, layer, &names, reterr);
+        if (result < 0)
+            return result;
     }
+    if (names.size > 0 && sys_fsconfig_string(fs, "lowerdir", names.data) < 0)
+        return hf__error_sys(reterr, "cannot stack the layers of '%s'", op->s[0]);
     return 0;
 }
 
@@ -131,16 +190,21 @@ static int make_layer(const struct making *making, const char *name, mode_t mode
 static int add_writable(const struct making *making, const struct plan_op *op, int fs,
                         hf_error **reterr)
 {
+    static const char *const keys[2] = {"upperdir", "workdir"}, *const names[2] = {"upper", "work"};
     struct stat st;
     mode_t mode = stat(op->s[1], &st) == 0 ? st.st_mode & 01777 : 0755;
     _cleanup_close_ int layer = make_layer(making, op->s[2], mode);
-    _cleanup_close_ int upper =
-        layer < 0 ? -1 : openat(layer, "upper", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    _cleanup_close_ int work =
-        layer < 0 ? -1 : openat(layer, "work", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (upper < 0 || work < 0 || sys_fsconfig_fd(fs, "upperdir", upper) < 0 ||
-        sys_fsconfig_fd(fs, "workdir", work) < 0)
-        return hf__error_sys(reterr, "cannot make the writable layer '%s'", op->s[2]);
+    for (int i = 0; i < 2; i++) {
+        char path[256];
+        _cleanup_close_ int dir =
+            layer < 0 ? -1 : openat(layer, names[i], O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        snprintf(path, sizeof path, "%s/%s", op->s[2], names[i]);
+        int result = dir < 0 ? -1
+                     : making->staged ? sys_fsconfig_string(fs, keys[i], path)
+                                      : sys_fsconfig_fd(fs, keys[i], dir);
+        if (result < 0)
+            return hf__error_sys(reterr, "cannot make the writable layer '%s'", op->s[2]);
+    }
     return 0;
 }
 
@@ -156,7 +220,7 @@ static void append_log(int fs, hf_error **reterr)
     hf__error_hint(reterr, "the kernel says: %s", line);
 }
 
-static int make_overlay(const struct making *making, const struct plan_op *op, int *ret_mount,
+static int make_overlay(struct making *making, const struct plan_op *op, int *ret_mount,
                         hf_error **reterr)
 {
     _cleanup_close_ int fs = sys_fsopen("overlay");
@@ -188,10 +252,9 @@ static int make_overlay(const struct making *making, const struct plan_op *op, i
     return hf_error_code(reterr ? *reterr : NULL);
 }
 
-static int make_bind(const struct making *making, const struct plan_op *op, int volume_userns,
-                     int *ret_mount, hf_error **reterr)
+static int make_bind(const struct plan_op *op, int volume_userns, int *ret_mount,
+                     hf_error **reterr)
 {
-    (void)making;
     _cleanup_close_ int source = sys_openat2(AT_FDCWD, op->s[1], O_PATH, RESOLVE_NO_MAGICLINKS);
     if (source < 0)
         return hf__error_sys(reterr, "cannot open volume source '%s'", op->s[1]);
@@ -216,9 +279,9 @@ static int make_bind(const struct making *making, const struct plan_op *op, int 
     return 0;
 }
 
-int share_make(const struct making *making, const struct plan_op *op, int volume_userns,
+int share_make(struct making *making, const struct plan_op *op, int volume_userns,
                int *ret_mount, hf_error **reterr)
 {
     return op->kind == OP_OVERLAY ? make_overlay(making, op, ret_mount, reterr)
-                                  : make_bind(making, op, volume_userns, ret_mount, reterr);
+                                  : make_bind(op, volume_userns, ret_mount, reterr);
 }
