@@ -55,13 +55,23 @@ def guard(request):
     assert not leaks, "left behind by the test:\n" + "\n".join(leaks)
 
 
+@pytest.fixture(scope="session")
+def shared_data():
+    """The data directory of all tests that do not ask for one: images are prepared once."""
+    path = tempfile.mkdtemp(prefix="hfdata", dir="/tmp")
+    yield path
+    shutil.rmtree(path, ignore_errors=True)
+
+
 @pytest.fixture
-def make_holdfast(guard, engine):
-    """Makes installations with directories of their own."""
+def make_holdfast(guard, engine, shared_data):
+    """Makes installations with a runtime directory of their own."""
     made = []
 
-    def make(**options):
+    def make(own_data=False, **options):
         instance = harness.Holdfast(engine=engine, **options)
+        if not own_data:
+            instance.data = shared_data
         made.append(instance)
         guard.instances.append(instance)
         return instance

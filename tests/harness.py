@@ -5,6 +5,7 @@ import dataclasses
 import json
 import os
 import re
+import select
 import shutil
 import signal
 import stat
@@ -19,7 +20,7 @@ CLI = os.environ.get("HOLDFAST", os.path.join(ROOT, "build/test/holdfast"))
 RELEASE = os.environ.get("HOLDFAST_RELEASE", os.path.join(ROOT, "build/release"))
 
 # Long enough for a loaded machine, short enough to name the test that hangs.
-PATIENCE = 60
+PATIENCE = 30
 # How long the cleanup that goes on after a command may take.
 SETTLE = 10
 
@@ -208,17 +209,32 @@ class Client:
     """The public API, one call a line, in a process of its own."""
 
     def __init__(self, program, env, **options):
-        self.process = subprocess.Popen([program], env=env, stdin=subprocess.PIPE,
+        self.process = subprocess.Popen([program], env=env, stdin=subprocess.PIPE, bufsize=0,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+        self.buffer = b""
 
     def send(self, *words):
         line = "\t".join(urllib.parse.quote(word if isinstance(word, (str, bytes)) else str(word))
                          for word in words)
-        self.process.stdin.write(line.encode() + b"\n")
-        self.process.stdin.flush()
+        data = line.encode() + b"\n"
+        while data:
+            data = data[self.process.stdin.write(data):]
+
+    def read_line(self):
+        end = time.monotonic() + PATIENCE
+        while b"\n" not in self.buffer:
+            if not select.select([self.process.stdout], [], [], max(0, end - time.monotonic()))[0]:
+                self.process.kill()
+                raise AssertionError(f"no answer from the library after {PATIENCE} s")
+            data = self.process.stdout.read(1 << 20)
+            if not data:
+                return b""
+            self.buffer += data
+        line, _, self.buffer = self.buffer.partition(b"\n")
+        return line
 
     def receive(self):
-        line = self.process.stdout.readline()
+        line = self.read_line()
         if not line:
             raise AssertionError(f"the client ended: {self.process.wait()}, "
                                  f"{self.process.stderr.read().decode(errors='replace')}")
@@ -267,7 +283,9 @@ class Client:
         errors = self.process.stderr.read().decode(errors="replace")
         self.process.stdout.close()
         self.process.stderr.close()
-        assert self.process.returncode == 0, f"the client failed: {self.process.returncode} {errors}"
+        # Killed by us: the test has failed already.
+        assert self.process.returncode in (0, -signal.SIGKILL), \
+            f"the client failed: {self.process.returncode} {errors}"
 
 
 # --- what is there -------------------------------------------------------------------------------

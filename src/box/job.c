@@ -73,6 +73,7 @@ static bool on_exit_message(struct hf_job *job, const struct hf_frame *frame)
         [HF_WIRE_SIGNALED] = HF_SIGNALED,
         [HF_WIRE_TIMED_OUT] = HF_TIMED_OUT,
         [HF_WIRE_CANCELLED] = HF_CANCELLED,
+        [HF_WIRE_LOST] = HF_LOST,
     };
     struct hf_msg_exit message;
     if (job->over || !hf__get_exit(frame, &message))
@@ -85,6 +86,8 @@ static bool on_exit_message(struct hf_job *job, const struct hf_frame *frame)
         result->reason = describe_timeout(job->timeout_ms);
     else if (result->outcome == HF_CANCELLED)
         result->reason = strdup("cancelled by the caller");
+    else if (result->outcome == HF_LOST)
+        result->reason = strdup("the job killed its own supervisor; how it ended is not known");
     result->wall_ns = message.wall_ns;
     result->cpu_ns = message.cpu_ns;
     result->max_rss = message.max_rss;

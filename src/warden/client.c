@@ -122,8 +122,10 @@ static bool send_large_output(struct client *client, struct job *job, int stream
     head[HF_FRAME_HEADER] = (uint8_t)(stream + 1);
     memcpy(parts + 1, data, (size_t)count * sizeof *data);
     ssize_t sent = sendmsg(client->socket.fd, &message, MSG_NOSIGNAL);
-    if (sent < 0 && (errno == EAGAIN || errno == EINTR))
+    if (sent < 0 && (errno == EAGAIN || errno == EINTR)) {
+        client->full = true;
         return false;
+    }
     if (sent < 0) {
         client_close(client);
         return false;
@@ -176,7 +178,7 @@ static bool send_job(struct client *client, struct job *job)
 static void client_flush(struct client *client)
 {
     bool more = true;
-    client->dirty = false;
+    client->dirty = client->full = false;
     /* One frame of each job in turn, so that a loud job does not starve a quiet one. */
     while (more && !client->closing) {
         more = false;
@@ -188,7 +190,7 @@ static void client_flush(struct client *client)
     }
     if (client->closing)
         return;
-    bool blocked = !send_out(client);
+    bool blocked = !send_out(client) || client->full;
     if (client->closing)
         return;
     if (client->out.failed) {
@@ -242,7 +244,7 @@ static void on_start(struct client *client, const struct hf_frame *frame)
         refuse(client, "malformed START");
         return;
     }
-    job_start(client, frame->channel, &start, config);
+    job_start(client, frame, &start, config);
 }
 
 /* Messages about a job that is over are late, not wrong: the outcome may be on its way. */

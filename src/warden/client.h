@@ -14,6 +14,7 @@ struct client {
     struct source socket;
     struct hf_buf in, out;
     bool greeted, dirty, closing;
+    bool full; /* the socket took nothing of a stream's bytes */
 };
 
 void client_accept(int socket, const struct hf_msg_config *config);

@@ -4,69 +4,76 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#define BUILT_IN 8
-
-static void put(char **env, size_t *count, char *assignment)
+static void put(char **vector, size_t *count, char *assignment)
 {
     size_t name = strcspn(assignment, "=") + 1;
     for (size_t i = 0; i < *count; i++) {
-        if (strncmp(env[i], assignment, name) == 0) {
-            env[i] = assignment;
+        if (strncmp(vector[i], assignment, name) == 0) {
+            vector[i] = assignment;
             return;
         }
     }
-    env[(*count)++] = assignment;
+    vector[(*count)++] = assignment;
 }
 
-static char *assignment(const char *name, const char *value)
-{
-    char *text = NULL;
-    return asprintf(&text, "%s=%s", name, value) < 0 ? NULL : text;
-}
-
-static void put_words(char **env, size_t *count, struct hf_words words)
+static void put_words(char **vector, size_t *count, struct hf_words words)
 {
     const char *word = words.first;
     for (uint32_t i = 0; i < words.count; i++) {
-        put(env, count, (char *)word);
+        put(vector, count, (char *)word);
         if (i + 1 < words.count)
             word = hf__words_next(word);
     }
 }
 
-char **environ_build(const struct hf_msg_config *config, const struct hf_msg_start *start,
-                     const struct user *user)
+bool environ_build(struct environment *env, const struct hf_msg_config *config,
+                   const struct hf_msg_start *start, const struct user *user)
 {
-    size_t count = 0;
-    char **env =
-        calloc((size_t)config->env.count + start->env.count + BUILT_IN + 1, sizeof *env);
-    if (!env)
-        return NULL;
-    char *own[] = {
-        assignment("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"),
-        assignment("HOME", user->home[0] ? user->home : "/"),
-        assignment("USER", user->name[0] ? user->name : "nobody"),
-        assignment("LOGNAME", user->name[0] ? user->name : "nobody"),
-        assignment("LANG", "C.UTF-8"),
-        assignment("SANDBOX", "holdfast"),
-        assignment("HOLDFAST_BOX", config->box),
+    const char *name = user->name[0] ? user->name : "nobody";
+    const char *const own[ENVIRON_OWN][2] = {
+        {"PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
+        {"HOME", user->home[0] ? user->home : "/"},
+        {"USER", name},
+        {"LOGNAME", name},
+        /* Without it bash looks its user up, through libraries and sockets, at every start. */
+        {"SHELL", access("/bin/bash", X_OK) == 0 ? "/bin/bash" : "/bin/sh"},
+        {"LANG", "C.UTF-8"},
+        {"SANDBOX", "holdfast"},
+        {"HOLDFAST_BOX", config->box},
     };
-    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
-        if (!own[i])
-            return NULL;
-        put(env, &count, own[i]);
+    size_t count = 0;
+    *env = (struct environment){0};
+    env->vector = calloc((size_t)config->env.count + start->env.count + ENVIRON_OWN + 1,
+                         sizeof *env->vector);
+    if (!env->vector)
+        return false;
+    for (size_t i = 0; i < ENVIRON_OWN; i++) {
+        if (asprintf(&env->own[i], "%s=%s", own[i][0], own[i][1]) < 0) {
+            env->own[i] = NULL;
+            return false;
+        }
+        put(env->vector, &count, env->own[i]);
     }
-    put_words(env, &count, config->env);
-    put_words(env, &count, start->env);
-    return env;
+    put_words(env->vector, &count, config->env);
+    put_words(env->vector, &count, start->env);
+    return true;
 }
 
-const char *environ_get(char *const *env, const char *name)
+void environ_finish(struct environment *env)
+{
+    for (size_t i = 0; i < ENVIRON_OWN; i++)
+        free(env->own[i]);
+    free(env->vector);
+    *env = (struct environment){0};
+}
+
+const char *environ_get(char *const *vector, const char *name)
 {
     size_t size = strlen(name);
-    for (; *env; env++)
-        if (strncmp(*env, name, size) == 0 && (*env)[size] == '=')
-            return *env + size + 1;
+    for (; *vector; vector++)
+        if (strncmp(*vector, name, size) == 0 && (*vector)[size] == '=')
+            return *vector + size + 1;
     return NULL;
 }

@@ -5,13 +5,20 @@
 #include "warden/user.h"
 #include "wire/message.h"
 
+#define ENVIRON_OWN 8
+
+struct environment {
+    char **vector;          /* for execve */
+    char *own[ENVIRON_OWN]; /* the strings that are ours; the others belong to the messages */
+};
+
 /* The environment of a job: built-in values, then the box's own, then the job's; the later wins.
- * NULL when memory runs out. The strings belong to the messages or are never freed: the caller is
- * about to exec. */
-char **environ_build(const struct hf_msg_config *config, const struct hf_msg_start *start,
-                     const struct user *user);
+ * False when memory runs out; it is to be finished all the same. */
+bool environ_build(struct environment *env, const struct hf_msg_config *config,
+                   const struct hf_msg_start *start, const struct user *user);
+void environ_finish(struct environment *env);
 
 /* The value of `name`, or NULL. */
-const char *environ_get(char *const *env, const char *name);
+const char *environ_get(char *const *vector, const char *name);
 
 #endif

@@ -260,29 +260,22 @@ static void main_ended(struct job *job, int status, const struct stub_report *us
     begin_drain(job);
 }
 
-/* True if there was a report. */
-static bool read_status(struct job *job)
+/* A job that is being ended is over when its tree is. */
+static void tree_empty(struct job *job)
 {
-    struct stub_report report;
-    ssize_t size = read(job->status.fd, &report, sizeof report);
-    if (size < 0 && (errno == EAGAIN || errno == EINTR))
-        return false;
-    if (size != (ssize_t)sizeof report) {
-        loop_close(&job->status);
-        return false;
-    }
-    report.reason[sizeof report.reason - 1] = '\0';
-    if (report.event == STUB_FAILED)
-        tell_not_started(job, report.exit_code, report.sys_errno, report.reason);
-    else
-        main_ended(job, report.status, &report);
-    return true;
+    job->stub = NULL;
+    if (job->state == JOB_ENDING && *job->main == 0)
+        begin_drain(job);
 }
 
-static void status_ready(void *owner, uint32_t events)
+void job_reported(struct job *job, const struct stub_report *report)
 {
-    (void)events;
-    (void)read_status(owner);
+    if (report->event == STUB_FAILED)
+        tell_not_started(job, report->exit_code, report->sys_errno, report->reason);
+    else if (report->event == STUB_ENDED)
+        main_ended(job, report->status, report);
+    if (report->event != STUB_ENDED || report->empty)
+        tree_empty(job);
 }
 
 void job_end(struct job *job, uint8_t outcome)
@@ -293,8 +286,8 @@ void job_end(struct job *job, uint8_t outcome)
     job->timeout_at = 0;
     job->exit.outcome = outcome;
     job->deadline = hf__now_ns() + (int64_t)job->grace_ns;
-    if (job->stub > 0)
-        tree_signal(job->stub, SIGTERM, NULL);
+    if (job->stub)
+        tree_signal(stub_pid(job->stub), SIGTERM, NULL);
 }
 
 int job_signal(struct job *job, int signal)
@@ -307,50 +300,50 @@ int job_signal(struct job *job, int signal)
     return tree_signal_one(pid, signal);
 }
 
-static bool is_stub(pid_t pid)
-{
-    for (const struct job *job = jobs; job; job = job->next)
-        if (job->stub == pid)
-            return true;
-    return false;
-}
-
 /* Children of the warden that are not stubs come from a job that killed its own stub. Nobody could
  * end them by a job's name any more, so they go at once. */
 static bool orphans_left;
 
 static void kill_orphans(void)
 {
-    orphans_left = tree_signal(getpid(), SIGKILL, is_stub) > 0;
+    orphans_left = tree_signal(getpid(), SIGKILL, stub_is_one) > 0;
 }
 
-static void stub_gone(struct job *job, int status)
+void job_stub_died(struct job *job, int status)
 {
-    job->stub = 0;
-    while (job->status.fd >= 0 && read_status(job))
-        ;
-    loop_close(&job->status);
+    job->stub = NULL;
     if (!WIFEXITED(status))
         kill_orphans();
-    if (job->state == JOB_RUNNING && *job->main == 0)
+    siginfo_t info;
+    if (*job->main > 0 && waitid(P_PID, (id_t)*job->main, &info, WEXITED | WNOHANG | WNOWAIT) == 0)
+        return; /* it was killed with its stub, and is ours to reap */
+    if (*job->main > 0) {
+        /* The stub had reaped it and died before it could say so. */
+        *job->main = 0;
+        job->exit_known = true;
+        if (job->state == JOB_RUNNING)
+            job->exit.outcome = HF_WIRE_LOST;
+        begin_drain(job);
+        return;
+    }
+    if (job->state == JOB_RUNNING)
         tell_not_started(job, 125, 0, "the job's supervisor in the box was killed");
-    else if (job->state == JOB_ENDING && *job->main == 0)
+    else if (job->state == JOB_ENDING)
         begin_drain(job);
 }
 
 void jobs_reaped(pid_t pid, int status)
 {
+    if (stub_reaped(pid, status))
+        return;
+    /* A main process is a child of ours only if its stub is dead. */
     for (struct job *job = jobs; job; job = job->next) {
-        if (job->stub == pid) {
-            stub_gone(job, status);
-            return;
-        }
-        if (job->stub == 0 && *job->main == pid) {
-            main_ended(job, status, NULL);
-            if (job->state == JOB_ENDING)
-                begin_drain(job);
-            return;
-        }
+        if (*job->main != pid)
+            continue;
+        main_ended(job, status, NULL);
+        if (job->state == JOB_ENDING)
+            begin_drain(job);
+        return;
     }
 }
 
@@ -360,11 +353,12 @@ void jobs_reaped(pid_t pid, int status)
  * and is itself killed when there is nothing left for it to reap. */
 static void kill_on(struct job *job, int64_t now)
 {
-    if (job->stub > 0) {
-        bool empty = tree_signal(job->stub, SIGKILL, NULL) == 0;
-        tree_signal_one(job->stub, SIGCONT);
+    if (job->stub) {
+        pid_t stub = stub_pid(job->stub);
+        bool empty = tree_signal(stub, SIGKILL, NULL) == 0;
+        tree_signal_one(stub, SIGCONT);
         if (empty && ++job->empty_looks > 20)
-            tree_signal_one(job->stub, SIGKILL);
+            tree_signal_one(stub, SIGKILL);
     }
     job->deadline = now + KILL_INTERVAL;
 }
@@ -433,16 +427,15 @@ void jobs_end_all(uint8_t outcome, uint64_t grace_ns)
     for (struct job *job = jobs; job; job = job->next) {
         job->grace_ns = grace_ns;
         /* A job that is over may have left children in the background. */
-        if (job->state == JOB_OVER || job->state == JOB_DRAINING)
-            tree_signal(job->stub, SIGTERM, NULL);
-        else
+        if (job->state != JOB_OVER && job->state != JOB_DRAINING)
             job_end(job, outcome);
+        else if (job->stub)
+            tree_signal(stub_pid(job->stub), SIGTERM, NULL);
     }
 }
 
 static void job_free(struct job *job)
 {
-    loop_close(&job->status);
     loop_close(&job->in);
     ring_finish(&job->input);
     for (int i = 0; i < 2; i++) {
@@ -458,7 +451,7 @@ void jobs_sweep(void)
 {
     for (struct job **link = &jobs; *link;) {
         struct job *job = *link;
-        if (job->state == JOB_OVER && job->stub == 0 && (job->exit_told || !job->client)) {
+        if (job->state == JOB_OVER && !job->stub && (job->exit_told || !job->client)) {
             *link = job->next;
             job_free(job);
         } else {
@@ -485,7 +478,6 @@ static struct job *job_new(struct client *client, uint32_t channel,
     job->grace_ns = (start->grace_ms ? start->grace_ms : DEFAULT_GRACE_MS) * HF_MS_NS;
     job->drain_ns = (start->drain_ms ? start->drain_ms : DEFAULT_DRAIN_MS) * HF_MS_NS;
     job->timeout_at = start->timeout_ms ? now + (int64_t)start->timeout_ms * HF_MS_NS : 0;
-    job->status = (struct source){.fd = -1, .ready = status_ready, .owner = job};
     job->in = (struct source){.fd = -1, .ready = input_ready, .owner = job};
     job->input.max = HF_STDIN_WINDOW;
     for (int i = 0; i < 2; i++) {
@@ -529,13 +521,14 @@ static bool make_pipes(struct job *job, uint32_t flags, struct stub_plan *plan)
         stdio[2] = fcntl(stdio[1], F_DUPFD_CLOEXEC, 3);
     else if (!make_pipe(&job->out[1].pipe, &stdio[2], false))
         return false;
-    return stdio[2] >= 0 && make_pipe(&job->status, &plan->status, false);
+    return stdio[2] >= 0;
 }
 
-void job_start(struct client *client, uint32_t channel, const struct hf_msg_start *start,
-               const struct hf_msg_config *config)
+void job_start(struct client *client, const struct hf_frame *frame,
+               const struct hf_msg_start *start, const struct hf_msg_config *config)
 {
-    struct stub_plan plan = {start, config, {-1, -1, -1}, -1, NULL};
+    uint32_t channel = frame->channel;
+    struct stub_plan plan = {frame, config, {-1, -1, -1}, NULL};
     struct job *job = job_new(client, channel, start);
     if (!job) {
         struct hf_msg_not_started message = {125, EAGAIN, "the box has too many jobs already"};
@@ -544,22 +537,16 @@ void job_start(struct client *client, uint32_t channel, const struct hf_msg_star
     }
     HF_FAULT("warden-job");
     plan.main_process = job->main;
-    if (make_pipes(job, start->flags, &plan)) {
-        job->stub = stub_spawn(&plan);
-        if (job->stub < 0)
-            job->stub = 0;
-    }
+    if (make_pipes(job, start->flags, &plan))
+        job->stub = stub_start(&plan, job);
     int error = errno;
     for (int i = 0; i < 3; i++)
         if (plan.stdio[i] >= 0)
             close(plan.stdio[i]);
-    if (plan.status >= 0)
-        close(plan.status);
-    if (job->stub == 0) {
+    if (!job->stub) {
         tell_not_started(job, 125, error, "no process or descriptor is left in the box");
         return;
     }
-    loop_want(&job->status, EPOLLIN);
     for (int i = 0; i < 2; i++)
         loop_want(&job->out[i].pipe, EPOLLIN);
     /* Most jobs are over sooner than a client can be woken twice: the news of the start waits a

@@ -16,6 +16,7 @@
 
 #include "warden/loop.h"
 #include "warden/ring.h"
+#include "warden/stub.h"
 #include "wire/message.h"
 
 struct client;
@@ -37,10 +38,9 @@ struct job {
     uint32_t id, channel;
     struct client *client; /* NULL: nobody is listening */
     enum job_state state;
-    pid_t stub; /* 0 once reaped */
+    struct stub *stub; /* NULL once its tree is empty */
     volatile int32_t *main; /* its main process, written by the stub; 0 before it runs and after */
     int64_t announce_at; /* when STARTED is sent by itself; 0 once it is on its way */
-    struct source status;
     struct stream out[2];
 
     struct source in;
@@ -64,8 +64,8 @@ bool jobs_init(void);
 extern struct job *jobs;
 
 /* Starts a job for a client. A failure is told to the client as NOT_STARTED. */
-void job_start(struct client *client, uint32_t channel, const struct hf_msg_start *start,
-               const struct hf_msg_config *config);
+void job_start(struct client *client, const struct hf_frame *frame,
+               const struct hf_msg_start *start, const struct hf_msg_config *config);
 
 struct job *job_find(const struct client *client, uint32_t channel);
 
@@ -83,6 +83,10 @@ void job_detach(struct job *job);
 void job_sent(struct job *job, int stream, size_t size);
 /* True once everything before the outcome has been sent. */
 bool job_ready_to_tell(const struct job *job);
+
+/* From its stub. */
+void job_reported(struct job *job, const struct stub_report *report);
+void job_stub_died(struct job *job, int status);
 
 /* SIGCHLD: one child of the warden was reaped. */
 void jobs_reaped(pid_t pid, int status);

@@ -6,11 +6,12 @@
  *
  * The stub is a fork, because it lives on beside the warden. The main process shares the stub's
  * memory until it execs, which costs nothing, and lets it leave the reason of a failure in a plain
- * variable. (clone and not vfork: on some architectures musl's vfork is a fork.) The stub holds no descriptor but its status pipe, so the
- * job's pipes end when the job's own processes close them.
+ * variable. (clone and not vfork: on some architectures musl's vfork is a fork.) The stub holds no
+ * descriptor but its socket to the warden, so the job's pipes end when the job's own processes close
+ * them.
  *
  * A root job can kill its own stub (same uid, same box). Then the main process dies by its
- * parent-death signal, and what is left of the tree falls to the warden, which reaps it. It has
+ * parent-death signal, and what is left of the tree falls to the warden, which ends it. It has
  * harmed itself only.
  */
 #include "warden/stub.h"
@@ -24,8 +25,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -35,18 +38,33 @@
 #include "base/fd.h"
 #include "base/sys.h"
 #include "warden/environ.h"
+#include "warden/job.h"
+#include "warden/loop.h"
 #include "warden/user.h"
 
 /* Raised so that the kernel's OOM killer takes a job and not the warden. */
 #define JOB_OOM_SCORE "500"
-/* Where the stub keeps its status pipe; everything above is closed. */
-#define STATUS_FD 3
+/* Where a stub keeps its socket and /dev/null; everything above is closed. */
+#define SOCKET_FD 3
+#define NULL_FD 4
+/* A request up to this size goes in the packet itself, a larger one in a memory file. */
+#define INLINE_MAX KIB(16)
+/* More than a few idle stubs are of no use. */
+#define IDLE_MAX 4
+
+/* From the warden to a stub, with the job's three descriptors and, for a large request, a fourth. */
+struct handover {
+    uint64_t size;
+    volatile int32_t *main_process; /* a stub is a fork of the warden: the address is the same */
+};
+
+/* ---- in the stub ---------------------------------------------------------------------------- */
 
 static struct stub_report report;
 
 static void send_report(void)
 {
-    (void)hf__write_all(STATUS_FD, &report, sizeof report);
+    (void)send(SOCKET_FD, &report, sizeof report, MSG_NOSIGNAL);
 }
 
 static void fail(int exit_code, int sys_errno, const char *fmt, ...) HF_PRINTF(3, 4);
@@ -63,25 +81,6 @@ static void fail(int exit_code, int sys_errno, const char *fmt, ...)
     if (sys_errno && n > 0 && (size_t)n < sizeof report.reason)
         snprintf(report.reason + n, sizeof report.reason - (size_t)n, ": %s",
                  strerror(sys_errno));
-}
-
-/* The descriptors go where the job expects them; everything else of the warden's is closed here, so
- * that no job, not even through a bug, holds a client's connection. */
-static bool arrange_descriptors(const struct stub_plan *plan)
-{
-    int from[4] = {plan->stdio[0], plan->stdio[1], plan->stdio[2], plan->status};
-    /* Out of the way first: a source may have a number that another one is going to. */
-    for (int i = 0; i < 4; i++) {
-        from[i] = fcntl(from[i], F_DUPFD_CLOEXEC, 16);
-        if (from[i] < 0)
-            return false;
-    }
-    for (int i = 0; i < 3; i++)
-        if (dup2(from[i], i) < 0)
-            return false;
-    if (dup3(from[3], STATUS_FD, O_CLOEXEC) < 0)
-        return false;
-    return sys_close_range(STATUS_FD + 1, ~0U, 0) == 0;
 }
 
 /* Handlers end with exec, but what is ignored stays ignored, and the warden ignores SIGPIPE. */
@@ -155,6 +154,7 @@ struct main_plan {
     const char *workdir;
     const struct user *user;
     char *const *argv, *const *env;
+    volatile int32_t *main_process;
 };
 
 /* From here to execve it borrows the stub's memory, on a stack of its own. */
@@ -164,7 +164,6 @@ static int run_main(void *data)
     reset_signals();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     setsid();
-    raise_oom_score();
     if (!become(plan->user)) {
         fail(125, errno, "cannot become user '%s' in the box", plan->user->name);
         _exit(125);
@@ -176,7 +175,10 @@ static int run_main(void *data)
         _exit(126);
     }
     umask(022);
+    /* Before it can do anything to its stub. */
+    *plan->main_process = getpid();
     exec_in_path(plan->argv, plan->env);
+    *plan->main_process = 0;
     explain_exec(plan->argv[0]);
     _exit(126);
 }
@@ -196,9 +198,11 @@ static uint64_t nanoseconds(struct timeval t)
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_usec * 1000;
 }
 
-/* Reaps until nothing of the tree is left; tells when the main process is among it. */
+/* Reaps until nothing of the tree is left; tells when the main process is among it. In most trees
+ * it is the last one, and then one report says both. */
 static void reap_all(pid_t main_process, int64_t started)
 {
+    bool told_empty = false;
     for (;;) {
         int status;
         struct rusage usage;
@@ -206,7 +210,7 @@ static void reap_all(pid_t main_process, int64_t started)
         if (pid < 0 && errno == EINTR)
             continue;
         if (pid < 0)
-            return;
+            break;
         if (pid != main_process)
             continue;
         report.event = STUB_ENDED;
@@ -214,6 +218,13 @@ static void reap_all(pid_t main_process, int64_t started)
         report.wall_ns = (uint64_t)(hf__now_ns() - started);
         report.cpu_ns = nanoseconds(usage.ru_utime) + nanoseconds(usage.ru_stime);
         report.max_rss = (uint64_t)usage.ru_maxrss * 1024;
+        siginfo_t info;
+        told_empty = waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0 && errno == ECHILD;
+        report.empty = told_empty;
+        send_report();
+    }
+    if (!told_empty) {
+        report.event = STUB_EMPTY;
         send_report();
     }
 }
@@ -223,48 +234,268 @@ static const char *choose(const char *wanted, const char *fallback)
     return wanted[0] ? wanted : fallback;
 }
 
-static _Noreturn void stub_main(const struct stub_plan *plan)
+/* The places stay taken, so that the next job's descriptors arrive above them. */
+static void let_go_of_pipes(void)
+{
+    for (int i = 0; i < 3; i++)
+        dup3(NULL_FD, i, O_CLOEXEC);
+}
+
+static void run_job(const struct hf_frame *frame, const struct hf_msg_config *config,
+                    volatile int32_t *main_pid)
 {
     struct user user;
-    const struct hf_msg_start *start = plan->start;
-    const char *workdir = choose(start->workdir, choose(plan->config->workdir, "/"));
-    if (!arrange_descriptors(plan))
+    struct hf_msg_start start;
+    memset(&report, 0, sizeof report);
+    if (!hf__get_start(frame, &start))
         _exit(125);
-    prctl(PR_SET_CHILD_SUBREAPER, 1);
-    prctl(PR_SET_NAME, "job");
-    if (!user_lookup(choose(start->user, plan->config->user), &user, report.reason,
+    const char *workdir = choose(start.workdir, choose(config->workdir, "/"));
+    if (!user_lookup(choose(start.user, config->user), &user, report.reason,
                      sizeof report.reason)) {
         report.event = STUB_FAILED;
         report.exit_code = 125;
+        let_go_of_pipes();
         send_report();
-        _exit(125);
+        return;
     }
-    char **argv = hf__words_vector(start->argv);
-    char **env = environ_build(plan->config, start, &user);
-    if (!argv || !env)
+    struct environment env;
+    char **argv = hf__words_vector(start.argv);
+    if (!argv || !environ_build(&env, config, &start, &user))
         _exit(125);
     int64_t started = hf__now_ns();
-    struct main_plan main_plan = {workdir, &user, argv, env};
+    struct main_plan main_plan = {workdir, &user, argv, env.vector, main_pid};
     pid_t main_process = start_main(&main_plan);
     if (main_process < 0)
         fail(125, errno, "cannot start another process in the box");
-    sys_close_range(0, 2, 0);
+    let_go_of_pipes();
+    free(argv);
+    environ_finish(&env);
     HF_FAULT("stub-started");
     if (report.event != STUB_FAILED) {
-        *plan->main_process = main_process;
         reap_all(main_process, started);
     } else {
-        send_report();
         if (main_process > 0)
             (void)waitpid(main_process, NULL, 0);
+        send_report();
     }
-    _exit(0);
 }
 
-pid_t stub_spawn(const struct stub_plan *plan)
+/* The job's descriptors go where it expects them. */
+static bool arrange_descriptors(const int *fds, size_t count)
 {
+    for (int i = 0; i < 3; i++)
+        if (dup2(fds[i], i) < 0)
+            return false;
+    for (size_t i = 0; i < count; i++)
+        close(fds[i]);
+    return true;
+}
+
+/* One job after the other, until the warden closes its end. */
+static _Noreturn void stub_main(const struct hf_msg_config *config)
+{
+    static char packet[sizeof(struct handover) + INLINE_MAX];
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    prctl(PR_SET_NAME, "job");
+    raise_oom_score(); /* inherited by the whole tree */
+    for (;;) {
+        struct handover head;
+        struct hf_frame frame = {.type = HF_MSG_START};
+        int fds[4];
+        size_t count = 4;
+        char *large = NULL;
+        ssize_t size = hf__recv_fds(SOCKET_FD, packet, sizeof packet, fds, &count);
+        if (size < (ssize_t)sizeof head || count < 3)
+            _exit(0);
+        memcpy(&head, packet, sizeof head);
+        if (count == 4 && hf__read_fd(fds[3], HF_MAX_FRAME, &large, NULL) < 0)
+            _exit(125);
+        frame.payload = (const uint8_t *)(large ? large : packet + sizeof head);
+        frame.size = head.size;
+        if (!arrange_descriptors(fds, count))
+            _exit(125);
+        run_job(&frame, config, head.main_process);
+        /* Nothing of a job stays where the next one's stub could be made to show it. */
+        explicit_bzero(packet, (size_t)size);
+        if (large)
+            explicit_bzero(large, head.size);
+        free(large);
+    }
+}
+
+/* ---- in the warden -------------------------------------------------------------------------- */
+
+struct stub {
+    struct stub *next;
+    pid_t pid;
+    struct source socket;
+    struct job *job; /* NULL: idle */
+};
+
+static struct stub *stubs;
+static unsigned idle_count;
+
+pid_t stub_pid(const struct stub *stub)
+{
+    return stub ? stub->pid : 0;
+}
+
+static struct stub *find(pid_t pid)
+{
+    struct stub *stub = stubs;
+    while (stub && stub->pid != pid)
+        stub = stub->next;
+    return stub;
+}
+
+bool stub_is_one(pid_t pid)
+{
+    return find(pid) != NULL;
+}
+
+/* Its tree is empty: it may have another job, or go if there are enough. */
+static void set_idle(struct stub *stub)
+{
+    stub->job = NULL;
+    if (idle_count < IDLE_MAX)
+        idle_count++;
+    else
+        loop_close(&stub->socket);
+}
+
+static bool read_report(struct stub *stub)
+{
+    struct stub_report message;
+    ssize_t size = recv(stub->socket.fd, &message, sizeof message, MSG_DONTWAIT);
+    if (size < 0 && (errno == EAGAIN || errno == EINTR))
+        return false;
+    if (size != (ssize_t)sizeof message || !stub->job) {
+        loop_close(&stub->socket);
+        return false;
+    }
+    struct job *job = stub->job;
+    message.reason[sizeof message.reason - 1] = '\0';
+    if (message.event != STUB_ENDED || message.empty)
+        set_idle(stub);
+    job_reported(job, &message);
+    return true;
+}
+
+static void socket_ready(void *owner, uint32_t events)
+{
+    (void)events;
+    (void)read_report(owner);
+}
+
+bool stub_reaped(pid_t pid, int status)
+{
+    struct stub **link = &stubs;
+    while (*link && (*link)->pid != pid)
+        link = &(*link)->next;
+    struct stub *stub = *link;
+    if (!stub)
+        return false;
+    /* What it has said before it went counts. */
+    while (stub->socket.fd >= 0 && read_report(stub))
+        ;
+    if (!stub->job && stub->socket.fd >= 0)
+        idle_count--;
+    loop_close(&stub->socket);
+    *link = stub->next;
+    if (stub->job)
+        job_stub_died(stub->job, status);
+    free(stub);
+    return true;
+}
+
+static struct stub *stub_new(const struct hf_msg_config *config)
+{
+    int pair[2];
+    struct stub *stub = calloc(1, sizeof *stub);
+    if (!stub || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
+        free(stub);
+        return NULL;
+    }
     pid_t pid = fork();
-    if (pid == 0)
-        stub_main(plan);
-    return pid;
+    if (pid == 0) {
+        /* Everything else of the warden's is closed here, so that no job, not even through a bug,
+         * holds a client's connection. */
+        int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+        if (null < 0 || (pair[1] != SOCKET_FD && dup3(pair[1], SOCKET_FD, O_CLOEXEC) < 0) ||
+            (null != NULL_FD && dup3(null, NULL_FD, O_CLOEXEC) < 0) ||
+            sys_close_range(NULL_FD + 1, ~0U, 0) < 0)
+            _exit(125);
+        let_go_of_pipes();
+        stub_main(config);
+    }
+    int error = errno;
+    close(pair[1]);
+    if (pid < 0) {
+        close(pair[0]);
+        free(stub);
+        errno = error;
+        return NULL;
+    }
+    stub->pid = pid;
+    stub->socket = (struct source){.fd = pair[0], .ready = socket_ready, .owner = stub};
+    loop_want(&stub->socket, EPOLLIN);
+    stub->next = stubs;
+    stubs = stub;
+    return stub;
+}
+
+static int put_in_memory(const struct hf_frame *frame)
+{
+    int fd = memfd_create("job", MFD_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    if (hf__write_all(fd, frame->payload, frame->size) == 0 && lseek(fd, 0, SEEK_SET) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+static bool hand_over(struct stub *stub, const struct stub_plan *plan)
+{
+    char packet[sizeof(struct handover) + INLINE_MAX];
+    const struct hf_frame *frame = plan->frame;
+    struct handover head = {frame->size, plan->main_process};
+    int fds[4] = {plan->stdio[0], plan->stdio[1], plan->stdio[2], -1};
+    size_t count = 3, size = sizeof head;
+    memcpy(packet, &head, sizeof head);
+    if (frame->size > INLINE_MAX) {
+        fds[count] = put_in_memory(frame);
+        if (fds[count++] < 0)
+            return false;
+    } else {
+        memcpy(packet + size, frame->payload, frame->size);
+        size += frame->size;
+    }
+    int result = hf__send_fds(stub->socket.fd, packet, size, fds, count);
+    if (fds[3] >= 0)
+        close(fds[3]);
+    return result == 0;
+}
+
+struct stub *stub_start(const struct stub_plan *plan, struct job *job)
+{
+    for (struct stub *stub = stubs; stub; stub = stub->next) {
+        if (stub->job || stub->socket.fd < 0)
+            continue;
+        idle_count--;
+        if (hand_over(stub, plan)) {
+            stub->job = job;
+            return stub;
+        }
+        loop_close(&stub->socket); /* it is dying; SIGCHLD will tell */
+    }
+    struct stub *stub = stub_new(plan->config);
+    if (!stub)
+        return NULL;
+    if (!hand_over(stub, plan)) {
+        loop_close(&stub->socket);
+        return NULL;
+    }
+    stub->job = job;
+    return stub;
 }

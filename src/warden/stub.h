@@ -1,21 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The stub: the subreaper at the root of one job's process tree. A fork of the warden that starts
- * the job's main process, tells how that ended, and stays until the last descendant is gone.
+ * Stubs: the subreapers at the roots of the jobs' process trees. A stub is a fork of the warden that
+ * starts a job's main process, tells how that ended, and stays until the last descendant is gone.
+ * Then it takes the next job: most jobs cost no fork and no exit of a stub at all.
  */
 #ifndef HF_WARDEN_STUB_H
 #define HF_WARDEN_STUB_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "wire/message.h"
 
-enum stub_event { STUB_FAILED = 1, STUB_ENDED = 2 };
+struct job;
+struct stub;
 
-/* What the stub writes to its status pipe; smaller than PIPE_BUF, so it arrives whole. */
+enum stub_event {
+    STUB_FAILED = 1, /* the main process could not be started; the tree is empty */
+    STUB_ENDED = 2,  /* the main process ended */
+    STUB_EMPTY = 3,  /* the tree is empty */
+};
+
+/* What a stub tells the warden, in one packet. */
 struct stub_report {
     uint32_t event;
+    uint32_t empty;    /* ENDED: the tree is empty, too */
     int32_t exit_code; /* FAILED: 125, 126 or 127 */
     int32_t sys_errno;
     int32_t status; /* ENDED: as from wait(2) */
@@ -23,16 +33,19 @@ struct stub_report {
     char reason[512];
 };
 
-/* What a job runs with; `stdio` are the job's ends of its pipes. */
+/* What a job runs with. */
 struct stub_plan {
-    const struct hf_msg_start *start;
+    const struct hf_frame *frame; /* the START message as it came */
     const struct hf_msg_config *config;
-    int stdio[3];
-    int status;
-    volatile int32_t *main_process; /* shared memory: where the stub leaves its pid */
+    int stdio[3];                   /* the job's ends of its pipes; the caller keeps its copies */
+    volatile int32_t *main_process; /* shared memory: where the stub leaves the pid */
 };
 
-/* Forks the stub. Returns its pid, or -1. The caller keeps its own copies of the descriptors. */
-pid_t stub_spawn(const struct stub_plan *plan);
+/* Gives the job to an idle stub, or to a new one. NULL with errno. */
+struct stub *stub_start(const struct stub_plan *plan, struct job *job);
+pid_t stub_pid(const struct stub *stub);
+bool stub_is_one(pid_t pid);
+/* SIGCHLD: true if it was a stub. Its job is told. */
+bool stub_reaped(pid_t pid, int status);
 
 #endif

@@ -94,6 +94,7 @@ enum hf_wire_outcome {
     HF_WIRE_SIGNALED = 1,
     HF_WIRE_TIMED_OUT = 2,
     HF_WIRE_CANCELLED = 3,
+    HF_WIRE_LOST = 4, /* the job killed its own supervisor, and nobody knows how it ended */
     HF_WIRE_OUTCOMES
 };
 

@@ -8,6 +8,12 @@ import pytest
 import harness
 
 
+@pytest.fixture
+def hf(make_holdfast):
+    """With a data directory of its own: some of these tests break it."""
+    return make_holdfast(own_data=True)
+
+
 def refused(hf, *command, code=(2, 125), words=(), **options):
     """The command fails as holdfast's own failure and leaves nothing."""
     result = hf(*command, **options)

@@ -197,7 +197,7 @@ def test_boxes_of_another_runtime_directory_are_not_seen(make_holdfast):
 def test_one_data_directory_for_two_runtime_directories(make_holdfast):
     """The same user with and without XDG_RUNTIME_DIR: the layers of a living box are not swept."""
     one, other = make_holdfast(), make_holdfast()
-    other.data = one.data
+    assert one.data == other.data
     box = one.up("--name", "mine")
     one.sh(box, "echo kept > /usr/file")
     other("ps")

@@ -4,6 +4,7 @@
  * errno, one line; the exit code says only whether the probe itself could be run. Static, so that it
  * needs nothing of the box.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
@@ -133,8 +134,6 @@ static const struct call calls[] = {
     {"fanotify_init", SYS_fanotify_init, {0, 0}},
     {"lookup_dcookie", SYS_lookup_dcookie, {0, SCRATCH, 10}},
     {"kcmp", SYS_kcmp, {1, 1, 0, 0, 0}},
-    {"process_vm_readv-1", SYS_process_vm_readv, {1, SCRATCH, 1, SCRATCH, 1, 0}},
-    {"process_vm_writev-1", SYS_process_vm_writev, {1, SCRATCH, 1, SCRATCH, 1, 0}},
     {"vhangup", SYS_vhangup, {0}},
     {"nfsservctl", 42, {0, 0, 0}},
 #ifdef __x86_64__
@@ -257,7 +256,19 @@ static void try_open_for_writing(char **argv)
 
 static void try_list(char **argv)
 {
-    tell(open(word(argv, 0), O_RDONLY | O_DIRECTORY));
+    DIR *dir = opendir(word(argv, 0));
+    int entries = 0;
+    if (!dir) {
+        tell(-1);
+        return;
+    }
+    errno = 0;
+    while (readdir(dir))
+        entries++;
+    if (errno)
+        tell(-1);
+    else
+        printf("ok %d\n", entries - 2);
 }
 
 static void try_readlink(char **argv)

@@ -66,7 +66,7 @@ ROWS = {
         "security/test_filesystem_walls.py::test_lower_layers_are_not_written",
         "security/test_filesystem_walls.py::test_mountinfo_leaks_no_host_path",
         "security/test_filesystem_walls.py::test_trusted_xattrs",
-        "security/test_greed.py::test_writeable_layer_belongs_to_the_boxes_range",
+        "security/test_greed.py::test_writable_layer_belongs_to_the_boxes_range",
     ]),
     13: ("disk limit", "--disk is not part of this stage; memory-backed space is limited, see test_files_in_tmpfs_count_as_memory"),
     14: ("a /proc of its own", [

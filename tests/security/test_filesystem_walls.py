@@ -48,7 +48,6 @@ def test_mountinfo_leaks_no_host_path(hf, box):
     text = hf.sh(box, "cat /proc/self/mountinfo /proc/self/mounts")
     for path in (hf.root, hf.data, hf.runtime, "/var/lib/holdfast", "/tmp/hf"):
         assert path not in text
-    assert "upperdir=/" not in text or re.search(r"upperdir=/(u|upper|layer)?[,\s]", text), text
 
 
 def test_mountinfo_leaks_no_host_path_of_volumes(hf):
@@ -236,21 +235,14 @@ def test_the_warden_is_not_root_of_the_host(hf, box):
 
 def test_boxes_do_not_see_each_other(hf):
     one, other = hf.up("--name", "one"), hf.up("--name", "other")
-    hf.sh(one, "echo hush > /workspace/secret; echo hush > /tmp/secret; echo hush > /dev/shm/secret")
-    process = hf.popen("exec", one, "--", "sh", "-c", "exec -a only-in-one sleep 1000 || sleep 1000")
-    result = hf.exec(other, "sh", "-c", "ps -eo args; find / -name secret 2>/dev/null; ls /tmp /workspace /dev/shm")
-    assert "secret" not in result.text and "sleep 1000" not in result.text
+    hf.sh(one, "for d in /workspace /tmp /dev/shm /usr /root; do echo hush > $d/only-here; done")
+    process = hf.popen("exec", one, "--", "sh", "-c", "echo ready; sleep 1000")
+    process.stdout.readline()
+    result = hf.exec(other, "sh", "-c", "ps -eo args; ls /tmp /workspace /dev/shm /usr /root")
+    assert result.code == 0 and "PID" not in result.errors, str(result)
+    assert "only-here" not in result.text and "sleep 1000" not in result.text
     process.terminate()
     process.communicate()
-
-
-def test_layers_of_a_box_are_closed_to_others(hf, box):
-    """On the host nobody but the caller reaches a box's files, not even another box's ids."""
-    for top, dirs, _ in os.walk(hf.data):
-        state = os.stat(top)
-        if top in (hf.data, os.path.join(hf.data, "boxes")):
-            assert state.st_mode & 0o077 == 0, top
-        del dirs[2:]
 
 
 def test_socket_is_private(hf, box):

@@ -115,9 +115,9 @@ def test_disk_greed_is_the_boxes_own(hf):
 def test_inodes_of_tmpfs_are_bounded(hf):
     """Empty files cost kernel memory too."""
     box = hf.up("--memory", "64m")
-    script = "cd /workspace; i=0; while mkdir d$i 2>/dev/null && [ $i -lt 20000 ]; do i=$((i+1)); done; echo $i"
-    result = hf.exec(box, "bash", "-c", script, flags=["--timeout", "30s"])
-    assert result.code in (0, 1, 124, 137), str(result)
+    script = "import os\nfor i in range(100000): os.mkdir(f'/workspace/{i}')"
+    result = hf.exec(box, "python3", "-c", script, flags=["--timeout", "60s"])
+    assert result.code in (1, 137), str(result)
     assert hf.exec(box, "echo", "alive").text == "alive\n"
 
 
@@ -209,15 +209,9 @@ def test_a_stopped_warden_does_not_hang_ps(hf, box):
         os.kill(pid, 18)
 
 
-def test_writeable_layer_belongs_to_the_boxes_range(hf, box):
+def test_writable_layer_belongs_to_the_boxes_range(hf, box):
     """Files of the box are never files of the host's root."""
-    hf.sh(box, "echo x > /usr/file; mkdir /usr/dir; chown 0:0 /usr/file")
-    found = 0
-    for top, dirs, files in os.walk(hf.data):
-        for name in dirs + files:
-            if name in ("file", "dir") and top.endswith("usr") or name == "file":
-                state = os.lstat(os.path.join(top, name))
-                if "boxes" in top:
-                    found += 1
-                    assert state.st_uid >= 100000, os.path.join(top, name)
-    assert found, "the layer was not found"
+    hf.sh(box, "echo x > /usr/file; mkdir /usr/dir; chown 0:0 /usr/file; echo x > /tmp/file; echo x > /file")
+    root = f"/proc/{hf.boxes()[0]['pid']}/root"
+    for name in ("/usr/file", "/usr/dir", "/tmp/file", "/file", "/etc/hosts", "/workspace"):
+        assert os.lstat(root + name).st_uid >= 100000, name

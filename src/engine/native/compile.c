@@ -302,7 +302,14 @@ static void plan_files(const hf_spec *spec, struct plan *plan)
 
 /* ---- what it gives up ----------------------------------------------------------------------- */
 
-static void plan_rlimits(struct plan *plan)
+static void plan_rlimit(struct plan *plan, const char *name, int resource, uint64_t value)
+{
+    struct plan_op *op = plan_add(plan, OP_RLIMIT, name, NULL, NULL);
+    op->a = (uint64_t)resource;
+    op->b = value;
+}
+
+static void plan_rlimits(const hf_spec *spec, struct plan *plan)
 {
     static const struct {
         const char *name;
@@ -317,11 +324,11 @@ static void plan_rlimits(struct plan *plan)
         {"nice", RLIMIT_NICE, 0},
         {"rtprio", RLIMIT_RTPRIO, 0},
     };
-    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
-        struct plan_op *op = plan_add(plan, OP_RLIMIT, limits[i].name, NULL, NULL);
-        op->a = (uint64_t)limits[i].resource;
-        op->b = limits[i].value;
-    }
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++)
+        plan_rlimit(plan, limits[i].name, limits[i].resource, limits[i].value);
+    /* Counted for each user of the box: the second wall, and the only one without cgroups. */
+    if (spec->pids_limit)
+        plan_rlimit(plan, "nproc", RLIMIT_NPROC, spec->pids_limit);
 }
 
 /* A strict box has no capability to change users with, so its PID 1 itself becomes the user. */
@@ -425,7 +432,7 @@ int compile_plan(const struct compile_input *input, struct plan *ret_plan, hf_er
         plan_add(&plan, OP_LOOPBACK, NULL, NULL, NULL);
     plan_sysctls(&plan);
     plan_add(&plan, OP_KEYRING, NULL, NULL, NULL);
-    plan_rlimits(&plan);
+    plan_rlimits(spec, &plan);
     if (result == 0)
         result = plan_caps(input, &plan, reterr);
     plan_add(&plan, OP_LANDLOCK, NULL, NULL, NULL)->flags = OPF_OPTIONAL;
