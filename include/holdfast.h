@@ -197,7 +197,7 @@ typedef struct hf_check {
     const char *name;       /* "user namespaces" */
     hf_check_status status; /* FAIL: no box can be made; WARN: something is weaker or missing */
     const char *detail;     /* what was seen */
-    const char *fix;        /* the one command or step that would mend it; NULL where none is needed */
+    const char *fix; /* the one command or step that would mend it; NULL where none is needed */
 } hf_check;
 
 typedef struct hf_checks hf_checks;

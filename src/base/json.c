@@ -229,6 +229,29 @@ hf_json *hf__json_at(const hf_json *array, size_t index)
     return index < hf__json_length(array) ? json_object_array_get_idx(array, index) : NULL;
 }
 
+static void add_differences(struct hf_buf *out, const hf_json *a, const hf_json *b,
+                            bool missing_only)
+{
+    json_object_object_foreach((hf_json *)a, key, value)
+    {
+        hf_json *other = NULL;
+        bool there = json_object_object_get_ex(b, key, &other);
+        if (there && (missing_only || json_object_equal(value, other)))
+            continue;
+        hf__buf_printf(out, "%s%s", out->size ? ", " : "", key);
+    }
+}
+
+char *hf__json_differences(const hf_json *a, const hf_json *b)
+{
+    struct hf_buf out = HF_BUF(1024);
+    if (json_object_get_type(a) != json_type_object || json_object_get_type(b) != json_type_object)
+        return NULL;
+    add_differences(&out, a, b, false);
+    add_differences(&out, b, a, true);
+    return out.data; /* what did not fit is left out */
+}
+
 int hf__json_print(const hf_json *json, bool pretty, char **ret_text, hf_error **reterr)
 {
     int flags = JSON_C_TO_STRING_NOSLASHESCAPE;

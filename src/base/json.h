@@ -39,6 +39,9 @@ size_t hf__json_length(const hf_json *array);
 hf_json *hf__json_at(const hf_json *array, size_t index); /* borrowed */
 const char *hf__json_string(const hf_json *value);        /* NULL if not a string */
 
+/* The keys whose values differ, "a, b, c", as a fresh string; NULL if none does. */
+char *hf__json_differences(const hf_json *a, const hf_json *b);
+
 /* One line, or indented for people. The caller frees the text. */
 int hf__json_print(const hf_json *json, bool pretty, char **ret_text, hf_error **reterr);
 

@@ -112,14 +112,14 @@ int hf__box_link(struct hf_box *box, struct hf_buf *out, hf_error **reterr)
         return 0;
     if (box->link.fd < 0) {
         int socket = -1;
-        int result =
-            box->context->engine->connect(box->context->state, box->name, &socket, reterr);
+        int result = box->context->engine->connect(box->context->state, box->name, &socket, reterr);
         if (result < 0)
             return result;
         link_init(&box->link, socket);
     }
     hf__put_hello(out, HF_MSG_HELLO, &hello);
     box->linked = true;
+    box->oom_kills = box->context->engine->oom_kills(box->context->state, box->name);
     return 0;
 }
 
@@ -177,6 +177,7 @@ int hf_box_list(hf_context *context, hf_boxes **ret_boxes, hf_error **reterr)
 int hf_box_inspect(hf_context *context, const char *name, char **ret_json, hf_error **reterr)
 {
     _cleanup_json_ hf_json *json = NULL;
+    (void)context->engine->sweep(context->state, PASSING_SWEEP, NULL);
     int result = context->engine->inspect(context->state, name, &json, reterr);
     return result < 0 ? result : hf__json_print(json, true, ret_json, reterr);
 }
@@ -208,6 +209,7 @@ int hf_box_stop(hf_context *context, const char *name, int64_t grace_ms, hf_erro
     else if (result != HF_E_NOT_RUNNING)
         return hf__error_make(reterr, (hf_code)result, 0, hf_error_message(error));
     result = context->engine->remove(context->state, name, &error);
+    (void)context->engine->sweep(context->state, PASSING_SWEEP, NULL);
     /* Its own end may have removed it in the meantime. */
     if (result == 0 || result == HF_E_NOT_FOUND)
         return 0;
@@ -227,5 +229,7 @@ int hf_box_remove(hf_context *context, const char *name, unsigned flags, hf_erro
         if (result != HF_E_NOT_RUNNING)
             return result;
     }
-    return context->engine->remove(context->state, name, reterr);
+    int result = context->engine->remove(context->state, name, reterr);
+    (void)context->engine->sweep(context->state, PASSING_SWEEP, NULL);
+    return result;
 }

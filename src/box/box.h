@@ -12,6 +12,7 @@ struct hf_box {
     int lifeline; /* -1 unless the box ends with this handle */
     struct link link;
     bool linked;
+    uint64_t oom_kills; /* of the box, as far as they were told to a job */
 };
 
 /* The connection to the warden, made when it is first needed. The greeting is put into `out`, to go

@@ -66,9 +66,9 @@ int hf_open(const hf_open_options *options, hf_context **ret_context, hf_error *
         result = choose_dir(own.runtime_dir, "HOLDFAST_RUNTIME_DIR", "XDG_RUNTIME_DIR", NULL,
                             "/run/holdfast", &context->runtime_dir, reterr);
     if (result == 0)
-        result = choose_dir(own.data_dir, "HOLDFAST_DATA_DIR", "XDG_DATA_HOME",
-                            ".local/share/holdfast", "/var/lib/holdfast", &context->data_dir,
-                            reterr);
+        result =
+            choose_dir(own.data_dir, "HOLDFAST_DATA_DIR", "XDG_DATA_HOME", ".local/share/holdfast",
+                       "/var/lib/holdfast", &context->data_dir, reterr);
     if (result == 0) {
         struct hf_surroundings around = {context->runtime_dir, context->data_dir, context->log,
                                          context->log_data};

@@ -40,8 +40,8 @@ static bool on_output(struct hf_job *job, const struct hf_frame *frame)
     if (size > inbox->window)
         return false;
     inbox->window -= (uint32_t)size;
-    bool nothing_waits = job->in[0].data.size == job->in[0].used &&
-                         job->in[1].data.size == job->in[1].used;
+    bool nothing_waits =
+        job->in[0].data.size == job->in[0].used && job->in[1].data.size == job->in[1].used;
     bool same = job->sink_used == 0 || job->sink_stream == stream;
     if (job->sink_size > job->sink_used && nothing_waits && same) {
         size_t room = job->sink_size - job->sink_used;
@@ -69,10 +69,8 @@ static char *describe_timeout(int64_t timeout_ms)
 static bool on_exit_message(struct hf_job *job, const struct hf_frame *frame)
 {
     static const hf_outcome outcomes[] = {
-        [HF_WIRE_EXITED] = HF_EXITED,
-        [HF_WIRE_SIGNALED] = HF_SIGNALED,
-        [HF_WIRE_TIMED_OUT] = HF_TIMED_OUT,
-        [HF_WIRE_CANCELLED] = HF_CANCELLED,
+        [HF_WIRE_EXITED] = HF_EXITED,       [HF_WIRE_SIGNALED] = HF_SIGNALED,
+        [HF_WIRE_TIMED_OUT] = HF_TIMED_OUT, [HF_WIRE_CANCELLED] = HF_CANCELLED,
         [HF_WIRE_LOST] = HF_LOST,
     };
     struct hf_msg_exit message;
@@ -141,6 +139,21 @@ bool job_on_frame(struct link *link, const struct hf_frame *frame)
     default:
         return false;
     }
+}
+
+/* SIGKILL says that a process was killed, not by whom; the box's memory cgroup says whether it was
+ * the kernel, for want of memory. */
+static void tell_oom_from_kill(struct hf_job *job)
+{
+    struct hf_box *box = job->box;
+    if (job->result.outcome != HF_SIGNALED || job->result.signal != SIGKILL)
+        return;
+    uint64_t kills = box->context->engine->oom_kills(box->context->state, box->name);
+    if (kills <= box->oom_kills)
+        return;
+    box->oom_kills = kills;
+    job->result.outcome = HF_OOM_KILLED;
+    job->result.reason = strdup("the box ran out of memory and the kernel ended it");
 }
 
 /* The link died: whatever the job does now, nobody will ever know. */
@@ -429,6 +442,7 @@ int hf_job_collect(hf_job *job, int64_t timeout_ms, hf_error **reterr)
 static int make_result(hf_job *job, hf_result **ret_result, hf_error **reterr)
 {
     const struct capture *captures = job->captures;
+    tell_oom_from_kill(job);
     hf_result *result = malloc(sizeof *result);
     if (!result)
         return hf__error(reterr, HF_E_NO_SPACE, "out of memory");

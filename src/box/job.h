@@ -10,7 +10,7 @@
 struct inbox {
     struct hf_buf data;
     size_t used;
-    uint32_t window;  /* what the box may still send */
+    uint32_t window;    /* what the box may still send */
     uint32_t ungranted; /* read, and not granted again yet */
 };
 

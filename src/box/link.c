@@ -133,8 +133,8 @@ static int send_whole(struct link *link, const struct hf_buf *frames, bool take,
 {
     size_t sent = 0;
     while (sent < frames->size) {
-        ssize_t size = send(link->fd, frames->data + sent, frames->size - sent,
-                            MSG_NOSIGNAL | MSG_DONTWAIT);
+        ssize_t size =
+            send(link->fd, frames->data + sent, frames->size - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (size >= 0) {
             sent += (size_t)size;
             continue;
@@ -158,8 +158,7 @@ static int send_whole(struct link *link, const struct hf_buf *frames, bool take,
     return 0;
 }
 
-static int send_locked(struct link *link, const struct hf_buf *frames, bool take,
-                       hf_error **reterr)
+static int send_locked(struct link *link, const struct hf_buf *frames, bool take, hf_error **reterr)
 {
     if (frames->failed)
         return hf__error(reterr, HF_E_INVALID,

@@ -12,9 +12,12 @@
 const char *hf_outcome_name(hf_outcome outcome)
 {
     static const char *const names[] = {
-        [HF_EXITED] = "exited",         [HF_SIGNALED] = "signaled",
-        [HF_TIMED_OUT] = "timed_out",   [HF_CANCELLED] = "cancelled",
-        [HF_OOM_KILLED] = "oom_killed", [HF_NOT_STARTED] = "not_started",
+        [HF_EXITED] = "exited",
+        [HF_SIGNALED] = "signaled",
+        [HF_TIMED_OUT] = "timed_out",
+        [HF_CANCELLED] = "cancelled",
+        [HF_OOM_KILLED] = "oom_killed",
+        [HF_NOT_STARTED] = "not_started",
         [HF_LOST] = "lost",
     };
     return (unsigned)outcome < sizeof names / sizeof names[0] ? names[outcome] : "unknown";

@@ -45,6 +45,10 @@ struct hf_engine {
     /* A connected stream to the warden. HF_E_NOT_FOUND or HF_E_NOT_RUNNING if there is none. */
     int (*connect)(void *state, const char *name, int *ret_socket, hf_error **reterr);
 
+    /* How many processes of the box the kernel has killed for want of memory, ever; 0 where that
+     * cannot be told. */
+    uint64_t (*oom_kills)(void *state, const char *name);
+
     int (*list)(void *state, hf_boxes *boxes, hf_error **reterr);
     int (*inspect)(void *state, const char *name, hf_json **ret_json, hf_error **reterr);
 

@@ -45,8 +45,8 @@ bool environ_build(struct environment *env, const struct hf_msg_config *config,
     };
     size_t count = 0;
     *env = (struct environment){0};
-    env->vector = calloc((size_t)config->env.count + start->env.count + ENVIRON_OWN + 1,
-                         sizeof *env->vector);
+    env->vector =
+        calloc((size_t)config->env.count + start->env.count + ENVIRON_OWN + 1, sizeof *env->vector);
     if (!env->vector)
         return false;
     for (size_t i = 0; i < ENVIRON_OWN; i++) {

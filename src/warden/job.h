@@ -27,8 +27,8 @@ struct stream {
     struct source pipe;
     struct ring ring;
     struct job *job;
-    uint64_t sent;    /* position up to which the client has it */
-    uint32_t window;  /* how much more the client will take */
+    uint64_t sent;       /* position up to which the client has it */
+    uint32_t window;     /* how much more the client will take */
     uint64_t must_reach; /* what was in the pipe when the main process ended */
     size_t chunk;        /* how much is read at once: more for a job that prints a lot */
 };
@@ -38,21 +38,21 @@ struct job {
     uint32_t id, channel;
     struct client *client; /* NULL: nobody is listening */
     enum job_state state;
-    struct stub *stub; /* NULL once its tree is empty */
+    struct stub *stub;      /* NULL once its tree is empty */
     volatile int32_t *main; /* its main process, written by the stub; 0 before it runs and after */
-    int64_t announce_at; /* when STARTED is sent by itself; 0 once it is on its way */
+    int64_t announce_at;    /* when STARTED is sent by itself; 0 once it is on its way */
     struct stream out[2];
 
     struct source in;
     struct ring input;
-    uint64_t input_written;   /* position up to which the job has its stdin */
-    uint32_t input_unacked;   /* written and not granted again yet */
+    uint64_t input_written; /* position up to which the job has its stdin */
+    uint32_t input_unacked; /* written and not granted again yet */
     bool input_eof;
 
     bool kill_on_detach, exit_known, exit_told;
     unsigned empty_looks;
     uint64_t grace_ns, drain_ns;
-    int64_t deadline; /* 0: none */
+    int64_t deadline;   /* 0: none */
     int64_t timeout_at; /* 0: none */
     struct hf_msg_exit exit;
 };

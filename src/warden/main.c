@@ -11,7 +11,8 @@
  * It runs with the rights of the box and not one more: namespaces, capabilities, seccomp and the
  * rest were put up before it was started, and every job inherits them by fork, so nothing has to be
  * put up again for a job, and nothing can be forgotten. What protects it from the jobs is that it is
- * PID 1 (signals from inside do not reach it), that it is not dumpable (no ptrace, no /proc/1/fd),
+ * PID 1 (signals from inside do not reach it), that it is not dumpable (no ptrace, no way to what
+ * its descriptors are),
  * that its sockets have no name in the box, and that everything it queues has a bound.
  *
  * It never trusts a client more than the wire's rules say, and the host never trusts it: a box whose
@@ -148,7 +149,8 @@ int main(void)
     prctl(PR_SET_NAME, "warden");
     umask(022);
     sys_close_range(FIRST_FREE_FD, ~0U, 0);
-    if (!read_config() || !jobs_init() || loop_init() < 0 || !watch(&listener, LISTEN_FD, listener_ready) ||
+    if (!read_config() || !jobs_init() || loop_init() < 0 ||
+        !watch(&listener, LISTEN_FD, listener_ready) ||
         !watch(&lifeline, LIFELINE_FD, lifeline_ready) || !watch_signals())
         _exit(125);
     hf__set_nonblocking(LISTEN_FD);

@@ -79,8 +79,7 @@ static void fail(int exit_code, int sys_errno, const char *fmt, ...)
     int n = vsnprintf(report.reason, sizeof report.reason, fmt, args);
     va_end(args);
     if (sys_errno && n > 0 && (size_t)n < sizeof report.reason)
-        snprintf(report.reason + n, sizeof report.reason - (size_t)n, ": %s",
-                 strerror(sys_errno));
+        snprintf(report.reason + n, sizeof report.reason - (size_t)n, ": %s", strerror(sys_errno));
 }
 
 /* Handlers end with exec, but what is ignored stays ignored, and the warden ignores SIGPIPE. */
@@ -165,7 +164,7 @@ static int run_main(void *data)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     setsid();
     if (!become(plan->user)) {
-        fail(125, errno, "cannot become user '%s' in the box", plan->user->name);
+        fail(125, errno, "cannot become user %u:%u in the box", plan->user->uid, plan->user->gid);
         _exit(125);
     }
     /* The parent-death signal is cleared by a change of uid. */

@@ -64,9 +64,8 @@ static bool add_row(struct table *table, const struct process *row)
 {
     if (table->count == table->capacity) {
         size_t capacity = table->capacity ? table->capacity * 2 : 256;
-        struct process *rows = capacity > MAX_PROCESSES
-                                   ? NULL
-                                   : realloc(table->rows, capacity * sizeof *rows);
+        struct process *rows =
+            capacity > MAX_PROCESSES ? NULL : realloc(table->rows, capacity * sizeof *rows);
         if (!rows)
             return false;
         table->rows = rows;

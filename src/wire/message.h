@@ -100,7 +100,7 @@ enum hf_wire_outcome {
 
 struct hf_msg_exit {
     uint8_t outcome;
-    uint32_t code;   /* exit status when exited, signal number otherwise */
+    uint32_t code; /* exit status when exited, signal number otherwise */
     uint64_t wall_ns, cpu_ns, max_rss;
     uint64_t total[2]; /* bytes of stdout and stderr */
 };

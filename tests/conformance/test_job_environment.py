@@ -21,7 +21,8 @@ def test_environment_is_small_and_known(front, box):
     assert env["HOME"] == "/root"
     assert env["USER"] == env["LOGNAME"] == "root"
     assert "/usr/bin" in env["PATH"].split(":")
-    assert set(env) <= {"PATH", "HOME", "USER", "LOGNAME", "LANG", "SANDBOX", "HOLDFAST_BOX", "TERM"}
+    assert set(env) <= {"PATH", "HOME", "USER", "LOGNAME", "LANG", "SANDBOX", "HOLDFAST_BOX", "TERM",
+                        "SHELL"}
 
 
 def test_callers_environment_stays_outside(hf):

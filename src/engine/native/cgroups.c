@@ -162,7 +162,7 @@ static void set_number(struct plan *plan, const char *path, const char *file, ui
 static void plan_version_1(const struct cgroup_hierarchy *hierarchy, const hf_spec *spec,
                            const char *path, struct plan *plan)
 {
-    static const char *const devices[] = {"c 1:3 rwm", "c 1:5 rwm", "c 1:7 rwm",  "c 1:8 rwm",
+    static const char *const devices[] = {"c 1:3 rwm", "c 1:5 rwm", "c 1:7 rwm", "c 1:8 rwm",
                                           "c 1:9 rwm", "c 5:0 rwm", "c 5:2 rwm", "c 136:* rwm"};
     if ((hierarchy->controllers & CG_PIDS) && spec->pids_limit)
         set_number(plan, path, "pids.max", spec->pids_limit, 0);
@@ -215,7 +215,8 @@ static void plan_hand_down(const struct cgroup_hierarchy *hierarchy, const char 
     }
 }
 
-static int refuse_missing(unsigned present, const hf_spec *spec, hf_error **reterr)
+static int refuse_missing(unsigned present, const hf_spec *spec, char *warning, size_t size,
+                          hf_error **reterr)
 {
     const char *flag = NULL, *controller = NULL;
     if (spec->memory && !(present & CG_MEMORY))
@@ -224,18 +225,25 @@ static int refuse_missing(unsigned present, const hf_spec *spec, hf_error **rete
         flag = "--cpus", controller = "cpu";
     else if (spec->pids_limit_asked && spec->pids_limit && !(present & CG_PIDS))
         flag = "--pids-limit", controller = "pids";
-    if (!flag || spec->allow_weaker)
+    if (!flag)
         return 0;
-    return hf__error(reterr, HF_E_UNSUPPORTED,
-                     "%s cannot be enforced here: you have no cgroup with the %s controller; leave "
-                     "it out, run as root, or run under: systemd-run --user --scope -p Delegate=yes",
-                     flag, controller);
+    if (spec->allow_weaker) {
+        snprintf(warning, size, "%s cannot be enforced here, and --allow-weaker lets it pass",
+                 flag);
+        return 0;
+    }
+    return hf__error(
+        reterr, HF_E_UNSUPPORTED,
+        "%s cannot be enforced here: you have no cgroup with the %s controller; leave "
+        "it out, run as root, or run under: systemd-run --user --scope -p Delegate=yes",
+        flag, controller);
 }
 
 int cgroups_plan(const struct cgroup_host *host, const hf_spec *spec, const char *directory,
-                 struct plan *plan, hf_error **reterr)
+                 struct plan *plan, char *warning, size_t warning_size, hf_error **reterr)
 {
-    int result = refuse_missing(cgroups_controllers(host), spec, reterr);
+    warning[0] = '\0';
+    int result = refuse_missing(cgroups_controllers(host), spec, warning, warning_size, reterr);
     if (result < 0)
         return result;
     for (size_t i = 0; i < host->count; i++) {

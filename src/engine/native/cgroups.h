@@ -32,9 +32,10 @@ void cgroups_find(bool rootful, struct cgroup_host *ret_host);
 /* Which controllers there are among them, as CG_*. */
 unsigned cgroups_controllers(const struct cgroup_host *host);
 
-/* Adds the operations for a box. What was asked for by name and cannot be enforced is an error. */
+/* Adds the operations for a box. What was asked for by name and cannot be enforced is an error, or
+ * where the caller allows it a warning. */
 int cgroups_plan(const struct cgroup_host *host, const hf_spec *spec, const char *directory,
-                 struct plan *plan, hf_error **reterr);
+                 struct plan *plan, char *warning, size_t warning_size, hf_error **reterr);
 
 /* Adds what the box shall see of it. */
 void cgroups_plan_view(const struct cgroup_host *host, const char *directory, struct plan *plan);

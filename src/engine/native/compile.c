@@ -37,11 +37,10 @@ static bool has_writable_volume(const hf_spec *spec)
     return false;
 }
 
-struct seccomp_program compile_seccomp(const hf_spec *spec, bool rootful)
+struct seccomp_program compile_seccomp(const hf_spec *spec)
 {
     bool strict = spec->hardening == HARDENING_STRICT;
-    /* Only where the box's root is the host's root on a volume. */
-    bool volumes = rootful && has_writable_volume(spec);
+    bool volumes = has_writable_volume(spec);
 #define PROGRAM(text, array) ((struct seccomp_program){text, array, sizeof array})
     if (strict)
         return volumes ? PROGRAM("strict, no set-user-ID files", seccomp_strict_volumes)
@@ -108,9 +107,9 @@ static const struct {
     uint32_t mode;
     bool noexec, noexec_strict;
 } standard_tmpfs[] = {
-    {"/tmp", MIB(512), 01777, false, true},       {"/var/tmp", MIB(256), 01777, true, true},
-    {"/run", MIB(64), 0755, true, true},          {"/workspace", MIB(10240), 01777, false, false},
-    {"/root", MIB(1024), 0700, false, false},     {"/home", MIB(1024), 0755, false, false},
+    {"/tmp", MIB(512), 01777, false, true},   {"/var/tmp", MIB(256), 01777, true, true},
+    {"/run", MIB(64), 0755, true, true},      {"/workspace", MIB(10240), 01777, false, false},
+    {"/root", MIB(1024), 0700, false, false}, {"/home", MIB(1024), 0755, false, false},
 };
 
 static bool is_taken(const hf_spec *spec, const char *target)
@@ -169,10 +168,17 @@ static int plan_volume(const struct compile_input *input, struct plan *plan,
     _cleanup_free_ char *source = realpath(volume->source, NULL);
     if (!source) {
         hf__error_sys(reterr, "volume source '%s' cannot be used", volume->source);
-        return errno == ENOENT ? hf__error_hint(reterr, "make it first: mkdir -p '%s'",
-                                                volume->source)
-                               : hf_error_code(reterr ? *reterr : NULL);
+        return errno == ENOENT
+                   ? hf__error_hint(reterr, "make it first: mkdir -p '%s'", volume->source)
+                   : hf_error_code(reterr ? *reterr : NULL);
     }
+    /* Who may write above the source could lead the box anywhere by a link; only the caller says
+     * where a volume leads. */
+    if (strcmp(source, volume->source) != 0)
+        return hf__error(reterr, HF_E_INVALID,
+                         "volume source '%s' leads through a symlink to '%s'; name that if you "
+                         "mean it",
+                         volume->source, source);
     struct plan_op *op = plan_add(plan, OP_BIND, volume->target, source, NULL);
     op->flags = (volume->read_only ? OPF_RDONLY : 0) | (volume->noexec ? OPF_NOEXEC : 0) |
                 (input->native->rootful ? OPF_IDMAP : 0);
@@ -253,13 +259,13 @@ static void plan_sysctls(struct plan *plan)
 static void plan_proc(struct plan *plan)
 {
     static const char *const masked[] = {
-        "/proc/acpi",       "/proc/asound",     "/proc/interrupts",    "/proc/kallsyms",
-        "/proc/kcore",      "/proc/key-users",  "/proc/keys",          "/proc/kmsg",
-        "/proc/latency_stats", "/proc/sched_debug", "/proc/scsi",      "/proc/timer_list",
-        "/proc/timer_stats", "/proc/modules",   "/proc/kpagecount",    "/proc/kpageflags",
+        "/proc/acpi",          "/proc/asound",      "/proc/interrupts", "/proc/kallsyms",
+        "/proc/kcore",         "/proc/key-users",   "/proc/keys",       "/proc/kmsg",
+        "/proc/latency_stats", "/proc/sched_debug", "/proc/scsi",       "/proc/timer_list",
+        "/proc/timer_stats",   "/proc/modules",     "/proc/kpagecount", "/proc/kpageflags",
         "/proc/sysrq-trigger"};
-    static const char *const read_only[] = {"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys",
-                                            "/proc/driver", "/proc/tty"};
+    static const char *const read_only[] = {"/proc/bus", "/proc/fs",     "/proc/irq",
+                                            "/proc/sys", "/proc/driver", "/proc/tty"};
     plan_add(plan, OP_PROC, NULL, NULL, NULL);
     for (size_t i = 0; i < sizeof masked / sizeof masked[0]; i++)
         plan_add(plan, OP_MASK, masked[i], NULL, NULL);
@@ -363,12 +369,11 @@ static int plan_strict_user(const hf_spec *spec, struct plan *plan, hf_error **r
     return 0;
 }
 
-static int plan_caps(const struct compile_input *input, struct plan *plan, hf_error **reterr)
+static int plan_caps(const hf_spec *spec, struct plan *plan, hf_error **reterr)
 {
-    const hf_spec *spec = input->spec;
     bool strict = spec->hardening == HARDENING_STRICT;
-    uint64_t caps = ((strict ? 0 : STANDARD_CAPS) | spec->cap_add) & ~spec->cap_drop;
-    if ((caps & BIT(CAP_SETFCAP)) && input->native->rootful && has_writable_volume(spec))
+    uint64_t caps = ((strict ? 0 : STANDARD_CAPS) & ~spec->cap_drop) | spec->cap_add;
+    if ((caps & BIT(CAP_SETFCAP)) && has_writable_volume(spec))
         return hf__error(reterr, HF_E_INVALID,
                          "--cap-add SETFCAP with a writable volume would let the box leave a "
                          "privileged file on the host; make the volume read-only");
@@ -395,6 +400,7 @@ static void plan_paths(const struct compile_input *input, struct plan *plan)
     plan->name = plan_string(plan, input->spec->name);
     snprintf(path, sizeof path, "%s/boxes/%s", input->native->runtime_dir, input->spec->name);
     plan->box_dir = plan_string(plan, path);
+    plan->image_dir = plan_string(plan, input->image->root);
 }
 
 int compile_plan(const struct compile_input *input, struct plan *ret_plan, hf_error **reterr)
@@ -410,7 +416,11 @@ int compile_plan(const struct compile_input *input, struct plan *ret_plan, hf_er
     if (spec->network == NETWORK_NONE)
         plan.flags |= PLAN_NET;
     compile_cgroup_name(spec->name, input->instance, directory, sizeof directory);
-    result = cgroups_plan(input->cgroups, spec, directory, &plan, reterr);
+    char warning[128];
+    const struct hf_surroundings *around = &input->native->around;
+    result = cgroups_plan(input->cgroups, spec, directory, &plan, warning, sizeof warning, reterr);
+    if (warning[0])
+        around->log(around->log_data, HF_LOG_WARNING, warning);
     bool ranges = plan_ids(input, &plan);
     plan_add(&plan, OP_LAYERS, NULL, NULL, NULL)->a = LAYERS_SIZE;
     plan_overlay(input, &plan, "/", input->image->root);
@@ -434,9 +444,9 @@ int compile_plan(const struct compile_input *input, struct plan *ret_plan, hf_er
     plan_add(&plan, OP_KEYRING, NULL, NULL, NULL);
     plan_rlimits(spec, &plan);
     if (result == 0)
-        result = plan_caps(input, &plan, reterr);
+        result = plan_caps(spec, &plan, reterr);
     plan_add(&plan, OP_LANDLOCK, NULL, NULL, NULL)->flags = OPF_OPTIONAL;
-    plan_add(&plan, OP_SECCOMP, compile_seccomp(spec, input->native->rootful).name, NULL, NULL);
+    plan_add(&plan, OP_SECCOMP, compile_seccomp(spec).name, NULL, NULL);
     if (result == 0 && plan.failed)
         result = hf__error(reterr, HF_E_NO_SPACE, "the plan for box '%s' is too large", spec->name);
     if (result < 0)

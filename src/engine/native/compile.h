@@ -13,8 +13,8 @@ struct compile_input {
     const hf_spec *spec;
     const struct host_image *image;
     const struct cgroup_host *cgroups;
-    const char *instance;   /* of the runtime directory */
-    uint32_t first_id;      /* rootful: the box's uid range */
+    const char *instance; /* of the runtime directory */
+    uint32_t first_id;    /* rootful: the box's uid range */
 };
 
 struct seccomp_program {
@@ -26,7 +26,7 @@ struct seccomp_program {
 int compile_plan(const struct compile_input *input, struct plan *ret_plan, hf_error **reterr);
 
 /* Which filter the box gets. */
-struct seccomp_program compile_seccomp(const hf_spec *spec, bool rootful);
+struct seccomp_program compile_seccomp(const hf_spec *spec);
 
 /* "NAME.instance": the box's directory in each cgroup hierarchy. */
 void compile_cgroup_name(const char *name, const char *instance, char *ret_text, size_t size);

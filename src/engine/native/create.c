@@ -77,7 +77,7 @@ static int start(struct native *native, const hf_spec *spec, const struct plan *
         return hf__error(reterr, HF_E_INVALID, "the environment of the box is larger than 1 MiB");
     struct launch launch = {
         .plan = plan,
-        .seccomp = compile_seccomp(spec, native->rootful),
+        .seccomp = compile_seccomp(spec),
         .config = config.data,
         .config_size = config.size,
         .box = box,
@@ -167,17 +167,18 @@ static int make_and_wait(struct native *native, const hf_spec *spec, unsigned fl
 
 static void tell_difference(const struct native *native, const hf_spec *spec, int box)
 {
-    _cleanup_json_ hf_json *record = NULL;
-    char digest[65], text[256];
+    _cleanup_json_ hf_json *record = NULL, *now = NULL;
+    char digest[65], text[512];
     if (state_read_record(box, spec->name, &record, NULL) < 0 ||
-        hf__spec_digest(spec, digest, NULL) < 0)
+        hf__spec_digest(spec, digest, NULL) < 0 || hf__spec_to_json(spec, &now, NULL) < 0)
         return;
     const char *recorded = hf__json_get_string(record, "digest");
     if (recorded && strcmp(recorded, digest) == 0)
         return;
+    _cleanup_free_ char *fields = hf__json_differences(hf__json_get(record, "spec"), now);
     snprintf(text, sizeof text,
-             "box '%s' is there already and was made with other options; it is kept as it is",
-             spec->name);
+             "box '%s' is there already and was made with other options (%s); it is kept as it is",
+             spec->name, fields ? fields : "values of the environment");
     native->around.log(native->around.log_data, HF_LOG_WARNING, text);
 }
 
@@ -221,9 +222,10 @@ int create_box(struct native *native, const hf_spec *spec, unsigned flags,
             return make_and_wait(native, spec, flags, boxes, &box, ret_box, reterr);
         case ATTACHED:
             if (flags & (HF_BOX_EXCLUSIVE | HF_BOX_EPHEMERAL))
-                return hf__error(reterr, HF_E_EXISTS,
-                                 "box '%s' is there already; remove it with: holdfast rm --force %s",
-                                 spec->name, spec->name);
+                return hf__error(
+                    reterr, HF_E_EXISTS,
+                    "box '%s' is there already; remove it with: holdfast rm --force %s", spec->name,
+                    spec->name);
             *ret_box = (struct hf_engine_box){.created = false, .lifeline = -1};
             return 0;
         case LOOK_AGAIN:
@@ -237,8 +239,7 @@ int create_box(struct native *native, const hf_spec *spec, unsigned flags,
     }
 }
 
-int create_plan_text(struct native *native, const hf_spec *spec, char **ret_text,
-                     hf_error **reterr)
+int create_plan_text(struct native *native, const hf_spec *spec, char **ret_text, hf_error **reterr)
 {
     struct plan plan;
     _cleanup_buf_ struct hf_buf text = HF_BUF(HF_MAX_PLAN);

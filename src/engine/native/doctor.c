@@ -73,8 +73,7 @@ static void check_namespaces(hf_checks *checks)
                  0 &&
              strtoul(most, NULL, 10) == 0)
         fix = "sysctl -w user.max_user_namespaces=10000";
-    hf__checks_add(checks, "namespaces", HF_CHECK_FAIL, fix, "cannot be made: %s",
-                   strerror(error));
+    hf__checks_add(checks, "namespaces", HF_CHECK_FAIL, fix, "cannot be made: %s", strerror(error));
 }
 
 static void check_ids(const struct native *native, hf_checks *checks)

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -27,36 +28,77 @@
 #include "base/path.h"
 
 #define RECHECK_SECONDS 60
+#define OLD_SECONDS 600
 #define MAX_FILE MIB(16)
 #define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 /* Raised when the copy is made differently, so that older ones are not used. */
 #define LAYOUT 3
 
 static const char *const watched[] = {
-    "/etc",          "/etc/passwd",  "/etc/group",        "/etc/ld.so.cache",
-    "/etc/apt",      "/etc/default", "/etc/alternatives", "/etc/ssl/certs",
-    "/etc/profile.d", "/etc/hosts",  "/etc/environment",  "/etc/ld.so.conf.d",
-    "/etc/apt/sources.list.d", "/",
+    "/etc",
+    "/etc/passwd",
+    "/etc/group",
+    "/etc/ld.so.cache",
+    "/etc/apt",
+    "/etc/default",
+    "/etc/alternatives",
+    "/etc/ssl/certs",
+    "/etc/profile.d",
+    "/etc/hosts",
+    "/etc/environment",
+    "/etc/ld.so.conf.d",
+    "/etc/apt/sources.list.d",
+    "/",
 };
 
 /* Relative to /etc. */
 static const char *const left_out[] = {
-    "shadow*",     "gshadow*",   "passwd-",       "group-",      "subuid*",  "subgid*",
-    "machine-id",  "hostid",     "ssh/ssh_host_*", "ssl/private", "fstab",    "crypttab",
-    "*.keytab",    "*/*.keytab", "*token*",       "*/*token*",   "hostname", "hosts",
-    "resolv.conf", "mtab",       "*.key",         "*/*.key",     "*/*/*.key", "docker",
-    "kubernetes",  "wireguard",  "holdfast",      "adjtime",     "udev/hwdb.bin",
+    "shadow*",     "gshadow*",   "passwd-",        "group-",      "subuid*",       "subgid*",
+    "machine-id",  "hostid",     "ssh/ssh_host_*", "ssl/private", "fstab",         "crypttab",
+    "*.keytab",    "*/*.keytab", "*token*",        "*/*token*",   "hostname",      "hosts",
+    "resolv.conf", "mtab",       "*.key",          "*/*.key",     "*/*/*.key",     "docker",
+    "kubernetes",  "wireguard",  "holdfast",       "adjtime",     "udev/hwdb.bin",
 };
 
 static const char *const directories[] = {
-    "etc",           "proc",          "sys",           "dev",       "tmp",
-    "run",           "root",          "home",          "workspace", "mnt",
-    "media",         "srv",           "opt",           "boot",      "var",
-    "var/tmp",       "var/log",       "var/log/apt",   "var/lib",   "var/lib/apt",
-    "var/lib/apt/lists", "var/lib/apt/lists/partial", "var/cache", "var/cache/apt",
-    "var/cache/apt/archives", "var/cache/apt/archives/partial", "var/cache/debconf",
-    "var/cache/ldconfig", "var/spool", "var/mail", "var/local", "var/opt", "var/backups",
-    "var/lib/misc", "var/lib/dpkg", "var/lib/rpm", "var/lib/pacman", "usr",
+    "etc",
+    "proc",
+    "sys",
+    "dev",
+    "tmp",
+    "run",
+    "root",
+    "home",
+    "workspace",
+    "mnt",
+    "media",
+    "srv",
+    "opt",
+    "boot",
+    "var",
+    "var/tmp",
+    "var/log",
+    "var/log/apt",
+    "var/lib",
+    "var/lib/apt",
+    "var/lib/apt/lists",
+    "var/lib/apt/lists/partial",
+    "var/cache",
+    "var/cache/apt",
+    "var/cache/apt/archives",
+    "var/cache/apt/archives/partial",
+    "var/cache/debconf",
+    "var/cache/ldconfig",
+    "var/spool",
+    "var/mail",
+    "var/local",
+    "var/opt",
+    "var/backups",
+    "var/lib/misc",
+    "var/lib/dpkg",
+    "var/lib/rpm",
+    "var/lib/pacman",
+    "usr",
 };
 
 /* A merged /usr makes links of these; without one they are trees. */
@@ -131,7 +173,9 @@ static int give_owner(int dir, const char *name, const struct stat *st)
 {
     if (geteuid() != 0 || (st->st_uid == 0 && st->st_gid == 0))
         return 0;
-    return fchownat(dir, name, st->st_uid, st->st_gid, AT_SYMLINK_NOFOLLOW);
+    int result = fchownat(dir, name, st->st_uid, st->st_gid, AT_SYMLINK_NOFOLLOW);
+    /* Ids that this user namespace does not have are nobody's in the box, too. */
+    return result < 0 && errno != EINVAL && errno != EPERM ? -1 : 0;
 }
 
 static int copy_file(int from, int to, const char *name, const struct stat *st)
@@ -211,8 +255,8 @@ static int copy_tree(int from, int to, const char *path, unsigned depth)
 
 static int make_skeleton(int to)
 {
-    static const char *const links[][2] = {{"var/run", "/run"}, {"var/lock", "/run/lock"},
-                                           {"etc/mtab", "../proc/self/mounts"}};
+    static const char *const links[][2] = {
+        {"var/run", "/run"}, {"var/lock", "/run/lock"}, {"etc/mtab", "../proc/self/mounts"}};
     _cleanup_close_ int host = open("/", DIR_FLAGS);
     for (size_t i = 0; i < sizeof directories / sizeof directories[0]; i++)
         if (mkdirat(to, directories[i], 0755) < 0)
@@ -255,6 +299,25 @@ static int build(int images, const char *name, hf_error **reterr)
     hf__error_sys(reterr, "cannot prepare the host image");
     (void)hf__remove_tree_at(images, temporary);
     return hf__error_hint(reterr, "it is a copy of what everyone may read in /etc");
+}
+
+/* Copies of an older /etc go when no box stands on them any more. One that is young may be about to
+ * be used by somebody who has not locked it yet. */
+static void remove_old(int images, const char *current)
+{
+    int copy = openat(images, ".", DIR_FLAGS);
+    _cleanup_closedir_ DIR *stream = copy < 0 ? NULL : fdopendir(copy);
+    for (struct dirent *entry; stream && (entry = readdir(stream));) {
+        struct stat st;
+        const char *name = entry->d_name;
+        if (name[0] == '.' || strlen(name) != 16 || strcmp(name, current) == 0 ||
+            fstatat(images, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode) ||
+            time(NULL) - st.st_ctime < OLD_SECONDS)
+            continue;
+        _cleanup_close_ int dir = openat(images, name, DIR_FLAGS);
+        if (dir >= 0 && flock(dir, LOCK_EX | LOCK_NB) == 0)
+            (void)hf__remove_tree_at(images, name);
+    }
 }
 
 /* ---- finding -------------------------------------------------------------------------------- */
@@ -306,6 +369,7 @@ static int find_or_build(int images, char name[static 17], hf_error **reterr)
         int result = build(images, name, reterr);
         if (result < 0)
             return result;
+        remove_old(images, name);
     }
     snprintf(text, sizeof text, "%016llx %s", (unsigned long long)quick, name);
     return hf__replace_file_at(images, "current", text, strlen(text), reterr);

@@ -168,6 +168,38 @@ static void add_limits(hf_json *force, const struct native *native, int boxes, c
     hf__json_set(force, "cgroups", paths);
 }
 
+/* "oom_kill N" among other lines. */
+static uint64_t read_oom_kills(const char *path)
+{
+    _cleanup_free_ char *text = NULL;
+    if (hf__read_file_at(AT_FDCWD, path, 4096, &text, NULL) < 0)
+        return 0;
+    const char *at = strncmp(text, "oom_kill ", 9) == 0 ? text : strstr(text, "\noom_kill ");
+    return at ? strtoull(strstr(at, "oom_kill ") + 9, NULL, 10) : 0;
+}
+
+uint64_t inspect_oom_kills(const struct native *native, const char *name)
+{
+    struct cgroup_host host;
+    char instance[9], directory[128], path[512];
+    _cleanup_close_ int boxes = -1;
+    if (state_open_boxes(native, false, &boxes, NULL) < 0 || boxes < 0 ||
+        state_instance(boxes, instance, NULL) < 0)
+        return 0;
+    compile_cgroup_name(name, instance, directory, sizeof directory);
+    cgroups_find(native->rootful, &host);
+    for (size_t i = 0; i < host.count; i++) {
+        if (!(host.list[i].controllers & CG_MEMORY))
+            continue;
+        cgroups_path(&host.list[i], directory, path, sizeof path);
+        size_t used = strlen(path);
+        snprintf(path + used, sizeof path - used, "/%s",
+                 host.list[i].v2 ? "memory.events" : "memory.oom_control");
+        return read_oom_kills(path);
+    }
+    return 0;
+}
+
 /* ---- the documents -------------------------------------------------------------------------- */
 
 static const char *state_of(int box, pid_t keeper)

@@ -119,10 +119,8 @@ static int start_grandchild(void *data)
 /* Returns the errno of what failed, 0 if the keeper runs. */
 static int spawn_keeper(int keeper, const int *fds, int count)
 {
-    const char *fault = getenv("HOLDFAST_FAULT");
-    char variable[128];
-    snprintf(variable, sizeof variable, "HOLDFAST_FAULT=%s", fault ? fault : "");
-    char *const env[] = {fault ? variable : NULL, NULL};
+    char variable[HF_FAULT_VARIABLE];
+    char *const env[] = {hf__fault_variable(variable), NULL};
     struct spawn spawn = {.keeper = keeper, .fds = fds, .count = count, .env = env};
     sigset_t all, before;
     sigfillset(&all);

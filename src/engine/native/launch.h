@@ -10,8 +10,8 @@ struct launch {
     struct seccomp_program seccomp;
     const void *config; /* the warden's CONFIG frame */
     size_t config_size;
-    int box;     /* the box's directory */
-    int ids;     /* lock on the uid range, or -1 */
+    int box; /* the box's directory */
+    int ids; /* lock on the uid range, or -1 */
 };
 
 /* Starts it; *ret_control is the socket by which it reports. */

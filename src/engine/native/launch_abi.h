@@ -34,7 +34,7 @@ struct keeper_report {
 
 /* In the box's runtime directory. */
 #define BOX_LOCK "keeper.lock" /* a POSIX lock on it is held by the living keeper */
-#define BOX_KEPT "kept" /* there once the box stays without its maker */
+#define BOX_KEPT "kept"        /* there once the box stays without its maker */
 #define BOX_SOCKET "warden.sock"
 #define BOX_RECORD "record.json"
 

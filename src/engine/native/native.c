@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/fd.h"
+#include "base/limits.h"
 #include "base/path.h"
 #include "engine/native/clean.h"
 #include "engine/native/create.h"
@@ -29,13 +30,25 @@
 /* How long the end of a keeper is waited for before it is killed, and then given up. */
 #define REMOVE_WITHIN (10000 * HF_MS_NS)
 
+/* Root of a user namespace of somebody else's has few ids to give, and no rights outside. */
+static bool is_real_root(void)
+{
+    _cleanup_free_ char *map = NULL;
+    char *at;
+    if (geteuid() != 0 ||
+        hf__read_file_at(AT_FDCWD, "/proc/self/uid_map", HF_MAX_PROC_FILE, &map, NULL) < 0)
+        return false;
+    unsigned long inside = strtoul(map, &at, 10), outside = strtoul(at, &at, 10);
+    return inside == 0 && outside == 0 && strtoul(at, NULL, 10) >= UINT32_MAX;
+}
+
 static int native_open(const struct hf_surroundings *around, void **ret_state, hf_error **reterr)
 {
     struct native *native = calloc(1, sizeof *native);
     if (!native)
         return hf__error(reterr, HF_E_NO_SPACE, "out of memory");
     native->around = *around;
-    native->rootful = geteuid() == 0;
+    native->rootful = is_real_root();
     native->warden = native->keeper = -1;
     native->runtime_dir = strdup(around->runtime_dir);
     native->data_dir = strdup(around->data_dir);
@@ -118,6 +131,11 @@ static int native_connect(void *state, const char *name, int *ret_socket, hf_err
                      name);
 }
 
+static uint64_t native_oom_kills(void *state, const char *name)
+{
+    return inspect_oom_kills(state, name);
+}
+
 static int native_list(void *state, hf_boxes *boxes, hf_error **reterr)
 {
     return inspect_list(state, boxes, reterr);
@@ -184,6 +202,7 @@ const struct hf_engine hf__engine_native = {
     .plan = native_plan,
     .create = native_create,
     .connect = native_connect,
+    .oom_kills = native_oom_kills,
     .list = native_list,
     .inspect = native_inspect,
     .remove = native_remove,

@@ -30,7 +30,7 @@ struct chunk {
 
 void plan_init(struct plan *plan)
 {
-    *plan = (struct plan){.name = "", .box_dir = "", .subid_tool = ""};
+    *plan = (struct plan){.name = "", .box_dir = "", .image_dir = "", .subid_tool = ""};
 }
 
 char *plan_string(struct plan *plan, const char *text)
@@ -90,6 +90,7 @@ void plan_encode(const struct plan *plan, const void *seccomp, size_t seccomp_si
     hf__put_u32(out, plan->volume_gid);
     hf__put_string(out, plan->name);
     hf__put_string(out, plan->box_dir);
+    hf__put_string(out, plan->image_dir);
     hf__put_string(out, plan->subid_tool);
     hf__put_u32(out, (uint32_t)plan->count);
     for (size_t i = 0; i < plan->count; i++) {
@@ -131,6 +132,7 @@ bool plan_decode(const void *data, size_t size, struct plan *ret_plan, const voi
     ret_plan->volume_gid = hf__get_u32(&in);
     ret_plan->name = hf__get_string(&in);
     ret_plan->box_dir = hf__get_string(&in);
+    ret_plan->image_dir = hf__get_string(&in);
     ret_plan->subid_tool = hf__get_string(&in);
     uint32_t count = hf__get_u32(&in);
     if (in.bad || count > HF_MAX_OPS)
@@ -176,7 +178,9 @@ static void print_op(struct hf_buf *out, const struct plan_op *op)
     static const struct {
         uint32_t flag;
         const char *word;
-    } words[] = {{OPF_RDONLY, "read-only"}, {OPF_NOEXEC, "noexec"}, {OPF_IDMAP, "ids mapped"},
+    } words[] = {{OPF_RDONLY, "read-only"},
+                 {OPF_NOEXEC, "noexec"},
+                 {OPF_IDMAP, "ids mapped"},
                  {OPF_OPTIONAL, "if the host can"}};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (op->flags & words[i].flag)
@@ -188,7 +192,8 @@ void plan_print(const struct plan *plan, struct hf_buf *out)
 {
     hf__buf_printf(out, "%-12s %s\n", "box", plan->name);
     hf__buf_printf(out, "%-12s user, pid, mount, ipc, uts%s%s\n", "namespaces",
-                   plan->flags & PLAN_CGROUP ? ", cgroup" : "", plan->flags & PLAN_NET ? ", net" : "");
+                   plan->flags & PLAN_CGROUP ? ", cgroup" : "",
+                   plan->flags & PLAN_NET ? ", net" : "");
     for (size_t i = 0; i < plan->count; i++)
         print_op(out, &plan->ops[i]);
 }

@@ -94,9 +94,10 @@ struct plan {
     uint32_t flags;
     const char *name;      /* of the box */
     const char *box_dir;   /* its runtime directory */
+    const char *image_dir; /* a prepared layer, locked by the keeper for as long as it is used */
     uint32_t owner;        /* host uid that owns the user namespace: the start of its range */
     uint32_t volume_uid, volume_gid; /* the caller, as whom the box's root acts on volumes */
-    const char *subid_tool; /* rootless with ranges: "" or the directory of newuidmap */
+    const char *subid_tool;          /* rootless with ranges: "" or the directory of newuidmap */
     struct plan_op *ops;
     size_t count;
     struct chunk *strings; /* owned copies, while it is built */

@@ -181,8 +181,8 @@ static void judge_modes(void)
     static const struct {
         const char *name;
         unsigned mode;
-    } calls[] = {{"chmod", 1},    {"fchmod", 1}, {"fchmodat", 2}, {"fchmodat2", 2}, {"mkdir", 1},
-                 {"mkdirat", 2},  {"mknod", 1},  {"mknodat", 2},  {"creat", 1}};
+    } calls[] = {{"chmod", 1},   {"fchmod", 1}, {"fchmodat", 2}, {"fchmodat2", 2}, {"mkdir", 1},
+                 {"mkdirat", 2}, {"mknod", 1},  {"mknodat", 2},  {"creat", 1}};
     static const struct {
         const char *name;
         unsigned flags, mode;

@@ -126,8 +126,7 @@ int state_write_record(int box, const hf_json *record, hf_error **reterr)
 {
     _cleanup_free_ char *text = NULL;
     int result = hf__json_print(record, true, &text, reterr);
-    return result < 0 ? result
-                      : hf__replace_file_at(box, BOX_RECORD, text, strlen(text), reterr);
+    return result < 0 ? result : hf__replace_file_at(box, BOX_RECORD, text, strlen(text), reterr);
 }
 
 int state_read_record(int box, const char *name, hf_json **ret_record, hf_error **reterr)
@@ -139,13 +138,16 @@ int state_read_record(int box, const char *name, hf_json **ret_record, hf_error 
     if (hf__read_file_at(box, BOX_RECORD, HF_MAX_RECORD, &text, &size) < 0)
         return hf__error_sys(reterr, "cannot read the record of box '%s'", name);
     if (hf__json_parse(text, size, &record, &why) < 0)
-        return hf__error(reterr, HF_E_CORRUPT, "the record of box '%s' is damaged (%s); "
+        return hf__error(reterr, HF_E_CORRUPT,
+                         "the record of box '%s' is damaged (%s); "
                          "remove the box with: holdfast rm --force %s",
                          name, hf_error_message(why), name);
     const char *recorded = hf__json_get_string(record, "name");
     if (!recorded || strcmp(recorded, name) != 0)
-        return hf__error(reterr, HF_E_CORRUPT, "the record of box '%s' is that of another; "
-                         "remove the box with: holdfast rm --force %s", name, name);
+        return hf__error(reterr, HF_E_CORRUPT,
+                         "the record of box '%s' is that of another; "
+                         "remove the box with: holdfast rm --force %s",
+                         name, name);
     *ret_record = TAKE_PTR(record);
     return 0;
 }

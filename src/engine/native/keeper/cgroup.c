@@ -62,7 +62,8 @@ int cgroup_make(struct making *making, hf_error **reterr)
         if (op->kind == OP_CGROUP) {
             result = make_directory(op, reterr);
             /* The last box of another caller may have removed the parent since. */
-            if (result < 0 && errno == ENOENT && i > 0 && making->plan.ops[i - 1].kind == OP_CGROUP &&
+            if (result < 0 && errno == ENOENT && i > 0 &&
+                making->plan.ops[i - 1].kind == OP_CGROUP &&
                 make_directory(&making->plan.ops[i - 1], reterr) == 0)
                 result = make_directory(op, reterr);
             if (result == 0 && !(op->flags & OPF_DIRECTORY) && making->cgroup_count < most)

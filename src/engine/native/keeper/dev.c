@@ -18,9 +18,8 @@
 int dev_make(struct making *making, const struct plan_op *op, hf_error **reterr)
 {
     static const char *const links[][2] = {
-        {"/proc/self/fd", "fd"},       {"/proc/self/fd/0", "stdin"},
-        {"/proc/self/fd/1", "stdout"}, {"/proc/self/fd/2", "stderr"},
-        {"pts/ptmx", "ptmx"},
+        {"/proc/self/fd", "fd"},       {"/proc/self/fd/0", "stdin"}, {"/proc/self/fd/1", "stdout"},
+        {"/proc/self/fd/2", "stderr"}, {"pts/ptmx", "ptmx"},
     };
     (void)op;
     _cleanup_close_ int fs = sys_fsopen("tmpfs");
@@ -51,17 +50,17 @@ int dev_device(struct making *making, const struct plan_op *op, hf_error **reter
         return hf__error_sys(reterr, "cannot open device '%s'", op->s[0]);
     /* What lies there must be what its name says. */
     if (!S_ISCHR(st.st_mode) || major(st.st_rdev) != op->a || minor(st.st_rdev) != op->b)
-        return hf__error(reterr, HF_E_SYSTEM, "'%s' on this host is not device %llu:%llu",
-                         op->s[0], (unsigned long long)op->a, (unsigned long long)op->b);
+        return hf__error(reterr, HF_E_SYSTEM, "'%s' on this host is not device %llu:%llu", op->s[0],
+                         (unsigned long long)op->a, (unsigned long long)op->b);
     _cleanup_close_ int mount = sys_open_tree(node, "", OPEN_TREE_CLONE | AT_EMPTY_PATH);
     struct mount_attr attr = {.attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC,
                               .propagation = MS_PRIVATE};
     if (mount < 0 || sys_mount_setattr(mount, 0, &attr) < 0)
         return hf__error_sys(reterr, "cannot clone device '%s'", op->s[0]);
     _cleanup_close_ int dev = hf__open_beneath(making->root, "dev", O_PATH | O_DIRECTORY);
-    int made = dev < 0 ? -1
-                       : openat(dev, name, O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY | O_CLOEXEC,
-                                0666);
+    int made = dev < 0
+                   ? -1
+                   : openat(dev, name, O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY | O_CLOEXEC, 0666);
     if (made < 0)
         return hf__error_sys(reterr, "cannot make '%s' in the box", op->s[0]);
     close(made);
@@ -85,8 +84,7 @@ int dev_pts(struct making *making, const struct plan_op *op, hf_error **reterr)
     /* Group tty exists only where a whole range of ids is mapped. */
     if (ok && op->b)
         ok = sys_fsconfig_string(fs, "gid", "5") == 0;
-    _cleanup_close_ int mount =
-        ok ? sys_fsmount(fs, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC) : -1;
+    _cleanup_close_ int mount = ok ? sys_fsmount(fs, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC) : -1;
     if (mount < 0)
         return hf__error_sys(reterr, "cannot mount private terminals");
     return mounts_attach(making->root, mount, "/dev/pts", false, reterr);

@@ -22,14 +22,14 @@ struct making {
     int cgroup_unified; /* the directory of version 2, or -1 */
     pid_t pid;
     int pidfd;
-    int userns;   /* the box's user namespace */
-    int layers;   /* a detached tmpfs with the writable layers, while overlays are made */
-    bool staged;  /* it was attached, for a kernel that takes layers by path only */
+    int userns;  /* the box's user namespace */
+    int layers;  /* a detached tmpfs with the writable layers, while overlays are made */
+    bool staged; /* it was attached, for a kernel that takes layers by path only */
     unsigned staged_count;
-    int sync[2];  /* keeper and setup process, during the setup only */
+    int sync[2];     /* keeper and setup process, during the setup only */
     int lifeline[2]; /* [0] stays with the keeper, [1] goes to the warden */
-    int root;     /* setup: the new root's mount */
-    int proc_sys; /* setup: the box's /proc/sys while it could still be written to */
+    int root;        /* setup: the new root's mount */
+    int proc_sys;    /* setup: the box's /proc/sys while it could still be written to */
 };
 
 /* userns.c */
@@ -45,8 +45,8 @@ int cgroup_join(struct making *making, hf_error **reterr);
 
 /* share.c: mounts that only the host's root can make with mapped ids. */
 int share_layers(struct making *making, const struct plan_op *op, hf_error **reterr);
-int share_make(struct making *making, const struct plan_op *op, int volume_userns,
-               int *ret_mount, hf_error **reterr);
+int share_make(struct making *making, const struct plan_op *op, int volume_userns, int *ret_mount,
+               hf_error **reterr);
 
 /* setup.c: never returns; becomes the warden or dies with a report. */
 _Noreturn void setup_run(struct making *making);

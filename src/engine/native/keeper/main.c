@@ -67,6 +67,15 @@ static int read_plan(struct making *making, hf_error **reterr)
     return 0;
 }
 
+/* Keeps the prepared image from being replaced under the box; never closed. */
+static int hold_image(const struct making *making, hf_error **reterr)
+{
+    int fd = open(making->plan.image_dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 || flock(fd, LOCK_SH | LOCK_NB) < 0)
+        return hf__error_sys(reterr, "cannot hold the image '%s'", making->plan.image_dir);
+    return 0;
+}
+
 /* ---- making --------------------------------------------------------------------------------- */
 
 static int send_shares(struct making *making, hf_error **reterr)
@@ -270,14 +279,20 @@ static void sanitize(void)
 
 int main(void)
 {
-    struct making making = {
-        .pidfd = -1, .userns = -1, .root = -1, .proc_sys = -1, .cgroup_unified = -1, .layers = -1, .sync = {-1, -1}, .lifeline = {-1, -1}};
+    struct making making = {.pidfd = -1,
+                            .userns = -1,
+                            .root = -1,
+                            .proc_sys = -1,
+                            .cgroup_unified = -1,
+                            .layers = -1,
+                            .sync = {-1, -1},
+                            .lifeline = {-1, -1}};
     _cleanup_error_ hf_error *error = NULL;
     sanitize();
     int signals = watch_signals();
     HF_FAULT("keeper-start");
     bool ok = take_lock(&error) == 0 && read_plan(&making, &error) == 0 &&
-              make_box(&making, &error) == 0;
+              hold_image(&making, &error) == 0 && make_box(&making, &error) == 0;
     /* What only the making needed; an idle box shall hold as little as it can. */
     close(KEEPER_WARDEN_FD);
     close(KEEPER_CONFIG_FD);

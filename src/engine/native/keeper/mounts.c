@@ -71,8 +71,7 @@ int mounts_proc(struct making *making, const struct plan_op *op, hf_error **rete
 {
     (void)op;
     _cleanup_close_ int fs = sys_fsopen("proc");
-    _cleanup_close_ int mount =
-        fs < 0 ? -1 : sys_fsmount(fs, SAFE | MOUNT_ATTR_NOEXEC);
+    _cleanup_close_ int mount = fs < 0 ? -1 : sys_fsmount(fs, SAFE | MOUNT_ATTR_NOEXEC);
     if (mount < 0) {
         hf__error_sys(reterr, "cannot mount a private /proc");
         return hf__error_hint(reterr, "inside a container, its own /proc must not be masked");
@@ -169,8 +168,9 @@ int mounts_file(struct making *making, const struct plan_op *op, hf_error **rete
     if (dir >= 0)
         (void)unlinkat(dir, slash + 1, 0);
     _cleanup_close_ int file =
-        dir < 0 ? -1
-                : openat(dir, slash + 1, O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY | O_CLOEXEC, 0644);
+        dir < 0
+            ? -1
+            : openat(dir, slash + 1, O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY | O_CLOEXEC, 0644);
     if (file < 0 || hf__write_all(file, op->s[1], strlen(op->s[1])) < 0)
         return hf__error_sys(reterr, "cannot write '%s' in the box", op->s[0]);
     return 0;

@@ -125,11 +125,9 @@ static int run_operations(struct making *making, hf_error **reterr)
 
 static int become_warden(struct making *making, hf_error **reterr)
 {
-    const char *fault = getenv("HOLDFAST_FAULT");
-    char variable[128];
-    snprintf(variable, sizeof variable, "HOLDFAST_FAULT=%s", fault ? fault : "");
+    char variable[HF_FAULT_VARIABLE];
     char *const argv[] = {(char *)"warden", NULL};
-    char *const env[] = {fault ? variable : NULL, NULL};
+    char *const env[] = {hf__fault_variable(variable), NULL};
     int program = arrange_descriptors(making, reterr);
     if (program < 0)
         return program;

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fault.h"
 #include "base/limits.h"
 #include "engine/native/keeper/keeper.h"
 #include "engine/native/keeper/kernel.h"
@@ -26,8 +27,10 @@ static int map_ids(int mount, int userns)
 /* A detached, read-only clone of one host directory. */
 static int open_layer(const struct making *making, const char *path, bool idmap, hf_error **reterr)
 {
-    _cleanup_close_ int dir = sys_openat2(AT_FDCWD, path, O_PATH | O_DIRECTORY, RESOLVE_NO_MAGICLINKS);
-    _cleanup_close_ int mount = dir < 0 ? -1 : sys_open_tree(dir, "", OPEN_TREE_CLONE | AT_EMPTY_PATH);
+    _cleanup_close_ int dir =
+        sys_openat2(AT_FDCWD, path, O_PATH | O_DIRECTORY, RESOLVE_NO_MAGICLINKS);
+    _cleanup_close_ int mount =
+        dir < 0 ? -1 : sys_open_tree(dir, "", OPEN_TREE_CLONE | AT_EMPTY_PATH);
     if (mount < 0)
         return hf__error_sys(reterr, "cannot open layer '%s'", path);
     struct mount_attr attr = {
@@ -116,12 +119,9 @@ static int stage_layer(struct making *making, int layer, struct hf_buf *list, hf
 
 static bool takes_descriptors(int fs, int layer)
 {
-#ifdef HF_FAULTS
     /* Lets the tests walk the old way on a new kernel. */
-    const char *fault = getenv("HOLDFAST_FAULT");
-    if (fault && strcmp(fault, "overlay-by-path") == 0)
+    if (hf__fault_is("overlay-by-path"))
         return false;
-#endif
     return sys_fsconfig_fd(fs, "lowerdir+", layer) == 0;
 }
 
@@ -199,7 +199,7 @@ static int add_writable(const struct making *making, const struct plan_op *op, i
         _cleanup_close_ int dir =
             layer < 0 ? -1 : openat(layer, names[i], O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         snprintf(path, sizeof path, "%s/%s", op->s[2], names[i]);
-        int result = dir < 0 ? -1
+        int result = dir < 0          ? -1
                      : making->staged ? sys_fsconfig_string(fs, keys[i], path)
                                       : sys_fsconfig_fd(fs, keys[i], dir);
         if (result < 0)
@@ -252,10 +252,10 @@ static int make_overlay(struct making *making, const struct plan_op *op, int *re
     return hf_error_code(reterr ? *reterr : NULL);
 }
 
-static int make_bind(const struct plan_op *op, int volume_userns, int *ret_mount,
-                     hf_error **reterr)
+static int make_bind(const struct plan_op *op, int volume_userns, int *ret_mount, hf_error **reterr)
 {
-    _cleanup_close_ int source = sys_openat2(AT_FDCWD, op->s[1], O_PATH, RESOLVE_NO_MAGICLINKS);
+    _cleanup_close_ int source =
+        sys_openat2(AT_FDCWD, op->s[1], O_PATH, RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS);
     if (source < 0)
         return hf__error_sys(reterr, "cannot open volume source '%s'", op->s[1]);
     _cleanup_close_ int mount = sys_open_tree(source, "", OPEN_TREE_CLONE | AT_EMPTY_PATH);
@@ -279,8 +279,8 @@ static int make_bind(const struct plan_op *op, int volume_userns, int *ret_mount
     return 0;
 }
 
-int share_make(struct making *making, const struct plan_op *op, int volume_userns,
-               int *ret_mount, hf_error **reterr)
+int share_make(struct making *making, const struct plan_op *op, int volume_userns, int *ret_mount,
+               hf_error **reterr)
 {
     return op->kind == OP_OVERLAY ? make_overlay(making, op, ret_mount, reterr)
                                   : make_bind(op, volume_userns, ret_mount, reterr);

@@ -58,7 +58,8 @@ int sysfs_cgroup(struct making *making, const struct plan_op *op, hf_error **ret
         .propagation = MS_PRIVATE,
     };
     if (tree < 0 || sys_mount_setattr(tree, 0, &attr) < 0)
-        return op->flags & OPF_OPTIONAL ? 0
-                                        : hf__error_sys(reterr, "cannot show cgroup '%s'", op->s[1]);
+        return op->flags & OPF_OPTIONAL
+                   ? 0
+                   : hf__error_sys(reterr, "cannot show cgroup '%s'", op->s[1]);
     return mounts_attach(making->root, tree, op->s[0], false, reterr);
 }

@@ -109,7 +109,8 @@ static int run_subid_tool(const char *dir, const char *tool, const struct making
         return hf__error_sys(reterr, "cannot run %s", path);
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
         return hf__error(reterr, HF_E_PERMISSION,
-                         "%s refused to map the ranges that /etc/subuid and /etc/subgid name", path);
+                         "%s refused to map the ranges that /etc/subuid and /etc/subgid name",
+                         path);
     return 0;
 }
 
