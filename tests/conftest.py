@@ -33,13 +33,13 @@ def engine(request):
 @pytest.fixture(scope="session", autouse=True)
 def nothing_is_left_at_the_end():
     guard = harness.Guard()
-    yield
+    yield guard
     leaks = guard.settle()
     assert not leaks, "left behind by the whole run:\n" + "\n".join(leaks)
 
 
 @pytest.fixture(autouse=True)
-def guard(request):
+def guard(request, nothing_is_left_at_the_end):
     """Fails the test that leaves a process, mount, cgroup or directory behind."""
     path = os.path.relpath(str(request.fspath), harness.ROOT)
     if path.startswith(QUIET):
@@ -48,6 +48,7 @@ def guard(request):
     watch = harness.Guard()
     yield watch
     leaks = watch.settle()
+    nothing_is_left_at_the_end.suffixes |= watch.suffixes
     if leaks:
         watch.kill_leftovers()
     for instance in watch.instances:

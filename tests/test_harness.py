@@ -47,7 +47,8 @@ def test_cgroup_is_a_leak(watch):
     parents = [os.path.join(top, "holdfast") for top in harness.cgroup_hierarchies()]
     parent = next(path for path in parents if os.access(os.path.dirname(path), os.W_OK))
     existed = os.path.isdir(parent)
-    path = os.path.join(parent, f"harness-{os.getpid()}.00000000")
+    os.makedirs(os.path.join(watch.instance.runtime, "boxes"))
+    path = os.path.join(parent, f"harness-{os.getpid()}{watch.instance.cgroup_suffix()}")
     os.makedirs(path)
     try:
         assert any(path in leak for leak in watch.guard.leaks())
@@ -59,6 +60,13 @@ def test_cgroup_is_a_leak(watch):
             except OSError:
                 pass
     assert watch.guard.leaks() == []
+
+
+@pytest.mark.root
+def test_cgroups_of_a_box_are_told_by_their_names(hf):
+    box = hf.up()
+    assert harness.cgroups_of(box)
+    assert all(path.endswith(hf.cgroup_suffix()) for path in harness.cgroups_of(box).values())
 
 
 @pytest.mark.root

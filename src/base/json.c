@@ -252,12 +252,41 @@ char *hf__json_differences(const hf_json *a, const hf_json *b)
     return out.data; /* what did not fit is left out */
 }
 
+/* json-c escapes what JSON demands; a terminal is also moved by C1 and bidirectional characters,
+ * which stand in strings only and mean the same as \\uNNNN. */
+static char *copy_for_terminals(const char *text)
+{
+    size_t size = strlen(text);
+    struct hf_buf out = HF_BUF(SIZE_MAX / 4);
+    size_t plain = 0;
+    for (size_t i = 0; i < size;) {
+        unsigned c;
+        size_t length;
+        if ((unsigned char)text[i] < 0x7f ||
+            !hf__utf8_treacherous(text + i, size - i, &c, &length)) {
+            i++;
+            continue;
+        }
+        hf__buf_append(&out, text + plain, i - plain);
+        if (c > 0xffff)
+            hf__buf_printf(&out, "\\u%04x\\u%04x", 0xd7c0 + (c >> 10), 0xdc00 + (c & 0x3ff));
+        else
+            hf__buf_printf(&out, "\\u%04x", c);
+        i += length;
+        plain = i;
+    }
+    hf__buf_append(&out, text + plain, size - plain);
+    if (out.failed)
+        hf__buf_finish(&out);
+    return out.data;
+}
+
 int hf__json_print(const hf_json *json, bool pretty, char **ret_text, hf_error **reterr)
 {
     int flags = JSON_C_TO_STRING_NOSLASHESCAPE;
     flags |= pretty ? JSON_C_TO_STRING_PRETTY : JSON_C_TO_STRING_PLAIN;
     const char *text = json ? json_object_to_json_string_ext((hf_json *)json, flags) : NULL;
-    char *copy = text ? strdup(text) : NULL;
+    char *copy = text ? copy_for_terminals(text) : NULL;
     if (!copy)
         return hf__error(reterr, HF_E_NO_SPACE, "out of memory");
     *ret_text = copy;

@@ -99,6 +99,14 @@ static bool is_treacherous(uint32_t c)
            (c >= 0xe0000 && c <= 0xe007f);
 }
 
+bool hf__utf8_treacherous(const char *text, size_t size, unsigned *ret_char, size_t *ret_length)
+{
+    uint32_t c = 0;
+    *ret_length = decode((const unsigned char *)text, size, &c);
+    *ret_char = c;
+    return *ret_length > 0 && is_treacherous(c);
+}
+
 char *hf__utf8_escape(const char *text)
 {
     size_t size = strlen(text);

@@ -18,6 +18,9 @@ size_t hf__utf8_cut_before(const char *text, size_t end);
 /* Steps forward from the start of `text` past the rest of a character that began before it. */
 size_t hf__utf8_cut_after(const char *text, size_t size);
 
+/* True for characters that change the direction of text, are invisible, or control a terminal. */
+bool hf__utf8_treacherous(const char *text, size_t size, unsigned *ret_char, size_t *ret_length);
+
 /* A copy that is safe to show on a terminal: C0, C1, DEL and characters that change the direction
  * or are invisible are written as \xNN or \u{NNNN}. NULL when memory runs out. */
 char *hf__utf8_escape(const char *text);

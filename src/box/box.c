@@ -203,13 +203,13 @@ int hf_box_stop(hf_context *context, const char *name, int64_t grace_ms, hf_erro
 {
     int socket = -1;
     _cleanup_error_ hf_error *error = NULL;
+    (void)context->engine->sweep(context->state, PASSING_SWEEP, NULL);
     int result = context->engine->connect(context->state, name, &socket, &error);
     if (result == 0)
         ask_to_stop(socket, grace_ms < 0 ? DEFAULT_GRACE_MS : grace_ms);
     else if (result != HF_E_NOT_RUNNING)
         return hf__error_make(reterr, (hf_code)result, 0, hf_error_message(error));
     result = context->engine->remove(context->state, name, &error);
-    (void)context->engine->sweep(context->state, PASSING_SWEEP, NULL);
     /* Its own end may have removed it in the meantime. */
     if (result == 0 || result == HF_E_NOT_FOUND)
         return 0;
@@ -219,6 +219,7 @@ int hf_box_stop(hf_context *context, const char *name, int64_t grace_ms, hf_erro
 int hf_box_remove(hf_context *context, const char *name, unsigned flags, hf_error **reterr)
 {
     int socket = -1;
+    (void)context->engine->sweep(context->state, PASSING_SWEEP, NULL);
     if (!(flags & HF_REMOVE_FORCE)) {
         int result = context->engine->connect(context->state, name, &socket, reterr);
         if (result == 0) {
@@ -229,7 +230,5 @@ int hf_box_remove(hf_context *context, const char *name, unsigned flags, hf_erro
         if (result != HF_E_NOT_RUNNING)
             return result;
     }
-    int result = context->engine->remove(context->state, name, reterr);
-    (void)context->engine->sweep(context->state, PASSING_SWEEP, NULL);
-    return result;
+    return context->engine->remove(context->state, name, reterr);
 }

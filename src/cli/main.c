@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -100,6 +101,8 @@ int main(int argc, char **argv)
     struct request request = {.stop_grace_ms = HF_DEFAULT};
     if (keep_standard_descriptors() < 0)
         return EXIT_FAILED;
+    /* A file size limit shall be an error that is told, not a death in the middle. */
+    signal(SIGXFSZ, SIG_IGN);
     /* What everybody types first, though it is a verb here. */
     if (argc == 2 && (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0))
         argv[1] = (char *)"version";

@@ -88,8 +88,8 @@ static void signals_ready(void *owner, uint32_t events)
     while (read(signals.fd, &info, sizeof info) == sizeof info) {
         if (info.ssi_signo == SIGCHLD)
             reap();
-        else
-            warden_stop(2000);
+        else if (info.ssi_code == SI_USER && info.ssi_pid == 0)
+            warden_stop(2000); /* from outside; a sender in the box has a pid */
     }
 }
 
@@ -155,5 +155,8 @@ int main(void)
         _exit(125);
     hf__set_nonblocking(LISTEN_FD);
     HF_FAULT("warden-ready");
+    /* Whoever made the box waits for this before it says that there is one. */
+    if (send(LIFELINE_FD, "r", 1, MSG_NOSIGNAL) != 1)
+        _exit(125);
     serve();
 }

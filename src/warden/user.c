@@ -137,8 +137,8 @@ bool user_lookup(const char *text, struct user *ret_user, char *reterr_reason, s
         *ret_user = (struct user){.home = "/root", .name = "root"};
         return true;
     }
-    if (length >= sizeof name) {
-        snprintf(reterr_reason, reason_size, "user name of %zu bytes is too long", length);
+    if (length >= sizeof name || (*text && length == 0) || (group && !*group)) {
+        snprintf(reterr_reason, reason_size, "'%.100s' is not USER or USER:GROUP", text);
         return false;
     }
     memcpy(name, text, length);

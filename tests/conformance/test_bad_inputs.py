@@ -1,6 +1,7 @@
 """Mistakes and bad weather: a clear message, the right exit code, nothing half made."""
 import contextlib
 import os
+import signal
 import subprocess
 
 import pytest
@@ -42,7 +43,7 @@ def test_empty_command(hf):
 
 def test_empty_command_word(hf, box):
     result = hf.exec(box, "")
-    assert result.code in (126, 127), str(result)
+    assert result.code == 125 and "empty" in result.errors, str(result)
 
 
 @pytest.mark.parametrize("flag, value", [
@@ -210,22 +211,6 @@ def test_full_disk_under_the_data_directory(hf):
         os.unlink(os.path.join(hf.data, "filler"))
 
 
-@pytest.mark.root
-def test_a_box_that_fills_its_disk(hf):
-    """The job gets ENOSPC; the box can still be used and removed."""
-    with small_disk(hf.data, "24m"):
-        result = hf("up", "--name", "full")
-        if result.code == 125 and "pace" in result.errors:
-            return  # the copy of /etc alone does not fit
-        assert result.code == 0, str(result)
-        hf.made.append("full")
-        result = hf.exec("full", "sh", "-c", "cat /dev/zero > /big")
-        assert result.code != 0 and "No space" in result.errors
-        assert hf.exec("full", "echo", "alive").text == "alive\n"
-        hf.ok("rm", "--force", "full")
-        assert hf.box_dirs() == []
-
-
 # --- records -------------------------------------------------------------------------------------
 
 
@@ -358,11 +343,12 @@ def test_tiny_descriptors(hf):
     result = harness.execute(["bash", "-c", 'ulimit -n 6; exec "$0" run -- true', hf.cli], env=hf.env)
     assert result.code in (0, 125), str(result)
     assert result.code == 0 or result.errors
+    hf("ps")  # even what could not be removed for want of descriptors
 
 
 def test_small_file_size_limit(hf):
     result = harness.execute(["bash", "-c", 'ulimit -f 0; exec "$0" run -- true', hf.cli], env=hf.env)
-    assert result.code in (0, 125, 128 + 25), str(result)  # SIGXFSZ is 25
+    assert result.code in (0, 125, -signal.SIGXFSZ), str(result)
     hf("ps")
 
 

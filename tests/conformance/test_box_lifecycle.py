@@ -146,11 +146,11 @@ def test_rm_needs_force_for_a_running_box(hf, box):
 
 def test_rm_force_is_true_when_it_returns(hf, box):
     pids = harness.pids_of(hf.inspect(box))
-    groups = harness.cgroups_of(box)
+    groups = hf.cgroups(box)
     assert groups or os.geteuid() != 0
     hf.ok("rm", "--force", box)
     assert not any(harness.alive(pid) for pid in pids.values())
-    assert not harness.cgroups_of(box)
+    assert not hf.cgroups(box)
     assert hf.box_dirs() == []
 
 

@@ -100,7 +100,7 @@ def test_stop_is_true_when_it_returns(client, hf, box):
     assert pids
     client.call("stop", box, 0)
     assert not any(harness.alive(pid) for pid in pids.values())
-    assert not harness.cgroups_of(box)
+    assert not hf.cgroups(box)
     assert hf.box_dirs() == []
 
 

@@ -107,7 +107,14 @@ def test_stdin_and_output(rootless, rootless_box):
 
 
 def test_root_is_writable(rootless, rootless_box):
-    rootless.sh(rootless_box, "echo x > /usr/bin/new; rm /usr/bin/awk; echo x >> /etc/hosts; mkdir /opt/a")
+    rootless.sh(rootless_box, "echo x > /new; echo x >> /etc/hosts; mkdir /opt/a; rm /etc/passwd")
+
+
+def test_usr_belongs_to_nobody(rootless, rootless_box):
+    """Without privileges ids of layers cannot be mapped; doctor says so."""
+    result = rootless.exec(rootless_box, "sh", "-c", "echo x > /usr/bin/new")
+    assert result.code != 0 and "Permission denied" in result.errors
+    assert "layers" in rootless("doctor").text
 
 
 def test_strict(rootless):

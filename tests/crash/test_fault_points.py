@@ -29,7 +29,7 @@ def settled(hf, guard):
     assert result.code == 0, str(result)
     for entry in result.json:
         assert entry["state"] == "running", f"not swept: {entry}"
-        assert hf("exec", entry["name"], "--", "true").code in (0, 125)
+        sane(hf("exec", entry["name"], "--", "true"))  # its own warden may still have the fault
         hf("rm", "--force", entry["name"])
     hf("ps")
     leaks = guard.settle()
@@ -87,7 +87,8 @@ def test_killed_inside_the_box_while_a_job_is_started(hf, guard, fault):
     """The box was made with the fault; it is its warden or its stub that dies."""
     sane(hf("up", "--name", "victim", env={"HOLDFAST_FAULT": fault}))
     result = sane(hf.exec("victim", "sh", "-c", "exit 3", flags=["--json"]))
-    assert result.code in (125, 3), str(result)
+    # Killed with its supervisor, lost, or done before that: never a made-up code.
+    assert result.code in (125, 137, 3), str(result)
     if fault == "warden-job":
         assert result.code == 125, f"the point was not reached: {result}"
     settled(hf, guard)

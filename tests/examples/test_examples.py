@@ -20,7 +20,9 @@ def installed():
     prefix, tree = os.path.join(root, "prefix"), os.path.join(root, "tree")
     try:
         shutil.copytree(harness.ROOT, tree, symlinks=True,
-                        ignore=shutil.ignore_patterns("build", ".git", "__pycache__", "corpus"))
+                        ignore=lambda folder, names: {name for name in names if name in (
+                            ".git", "__pycache__", "corpus") or (name == "build" and os.path.isdir(
+                                os.path.join(folder, name)))})
         done = harness.execute(["make", "-C", tree, "install", f"PREFIX={prefix}"], timeout=400,
                                env=harness.environment())
         assert done.code == 0, str(done)

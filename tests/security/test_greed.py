@@ -13,7 +13,7 @@ def test_fork_bomb_is_contained(make_probe, hf):
     """While it rages the box is still listed, another box works, and it ends by its timeout."""
     probe, other = make_probe("--pids-limit", "64"), hf.up("--name", "other")
     bomb = probe.popen("fork-bomb", flags=["--timeout", "3s", "--grace", "100ms", "--json"])
-    directory = next(iter(harness.cgroups_of(probe.box).values()))
+    directory = next(iter(hf.cgroups(probe.box).values()))
     harness.wait_until(lambda: len(harness.cgroup_pids(directory)) > 50, "the bomb is off")
     assert len(harness.cgroup_pids(directory)) <= 64
     assert hf.exec(other, "echo", "fine").text == "fine\n"
@@ -152,7 +152,7 @@ def test_many_files_can_be_removed(hf):
 
 def test_cgroup_settings(hf, box):
     """No release agent, few descendants, devices denied."""
-    for name, directory in harness.cgroups_of(box).items():
+    for name, directory in hf.cgroups(box).items():
         notify = harness.read_file(os.path.join(directory, "notify_on_release")).strip()
         assert notify in ("", "0"), directory
         descendants = harness.read_file(os.path.join(directory, "cgroup.max.descendants")).strip()
@@ -164,7 +164,7 @@ def test_cgroup_settings(hf, box):
 def test_a_frozen_box_can_be_removed(hf, box):
     """cgroup.freeze by somebody else on the host."""
     frozen = False
-    for directory in harness.cgroups_of(box).values():
+    for directory in hf.cgroups(box).values():
         path = os.path.join(directory, "cgroup.freeze")
         if os.path.exists(path):
             with open(path, "w") as file:

@@ -81,6 +81,7 @@ static void add_version_2(struct cgroup_host *host, const char *point, bool root
     host->count++;
 }
 
+/* Only the host's root can use version 1: there is no safe delegation of it. */
 static void add_version_1(struct cgroup_host *host, const char *point, const char *options)
 {
     struct cgroup_hierarchy *hierarchy = &host->list[host->count];
@@ -110,7 +111,7 @@ static void add_mount(struct cgroup_host *host, char *line, bool rootful)
         return;
     if (strncmp(type, "cgroup2 ", 8) == 0)
         add_version_2(host, fields[4], rootful);
-    else if (strncmp(type, "cgroup ", 7) == 0 && options)
+    else if (strncmp(type, "cgroup ", 7) == 0 && options && rootful)
         add_version_1(host, fields[4], options + 1);
 }
 

@@ -76,6 +76,7 @@ int clean_cgroup(const char *path)
 
 int clean_box_dir(int boxes, const char *name)
 {
+    static const char *const files[] = {BOX_SOCKET, BOX_RECORD, BOX_KEPT, BOX_LOCK};
     char trash[300];
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -86,6 +87,11 @@ int clean_box_dir(int boxes, const char *name)
         (void)flock(dir, LOCK_EX | LOCK_NB);
     if (renameat(boxes, name, boxes, trash) < 0)
         return errno == ENOENT ? 0 : -1;
+    /* By name, because that needs no further descriptor; there may be none left to have. */
+    for (size_t i = 0; dir >= 0 && i < sizeof files / sizeof files[0]; i++)
+        (void)unlinkat(dir, files[i], 0);
+    if (unlinkat(boxes, trash, AT_REMOVEDIR) == 0)
+        return 0;
     return hf__remove_tree_at(boxes, trash);
 }
 

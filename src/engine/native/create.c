@@ -156,10 +156,15 @@ static int make_and_wait(struct native *native, const hf_spec *spec, unsigned fl
     HF_FAULT("client-ready");
     ret_box->created = true;
     ret_box->lifeline = -1;
-    if (flags & HF_BOX_EPHEMERAL)
+    if (flags & HF_BOX_EPHEMERAL) {
         ret_box->lifeline = TAKE_FD(control);
-    else
-        result = launch_keep(control, reterr);
+        return 0;
+    }
+    result = launch_keep(control, reterr);
+    if (result < 0) {
+        close(TAKE_FD(*box));
+        launch_wait_gone(control);
+    }
     return result;
 }
 

@@ -84,6 +84,9 @@ static void check_ids(const struct native *native, hf_checks *checks)
                        "each box gets 65536 ids of its own, from %u on", 0x70000000U);
         return;
     }
+    hf__checks_add(checks, "layers", HF_CHECK_WARN, "run holdfast as root",
+                   "files of the host's /usr belong to nobody in a box, who cannot change them: "
+                   "package managers do not work");
     if (subids_find(&uids, &gids)) {
         hf__checks_add(checks, "user ids", HF_CHECK_OK, NULL,
                        "%u user and %u group ids from /etc/subuid and /etc/subgid", uids.count,
@@ -95,8 +98,7 @@ static void check_ids(const struct native *native, hf_checks *checks)
              "apt-get install uidmap; usermod --add-subuids 100000-165535 --add-subgids "
              "100000-165535 \"$(id -un)\" (as root)");
     hf__checks_add(checks, "user ids", HF_CHECK_WARN, fix,
-                   "a box has one user only, its root, who is you on the host; package managers "
-                   "and --user do not work");
+                   "a box has one user only, its root, who is you on the host; --user does not work");
 }
 
 static void check_cgroups(const struct native *native, hf_checks *checks)

@@ -31,6 +31,8 @@ struct keeper_report {
 
 /* client to keeper: the box stays when the client is gone. Without it, it goes with the client. */
 #define KEEPER_KEEP 'k'
+/* keeper to client: the box has ended, and its directory's lock is wanted to remove it. */
+#define KEEPER_ENDING 'e'
 
 /* In the box's runtime directory. */
 #define BOX_LOCK "keeper.lock" /* a POSIX lock on it is held by the living keeper */

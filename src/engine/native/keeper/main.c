@@ -103,20 +103,38 @@ static int send_shares(struct making *making, hf_error **reterr)
     return 0;
 }
 
-/* The setup process closes its end by becoming the warden, or sends why it could not. */
-static int wait_for_setup(struct making *making, hf_error **reterr)
+/* The first thing it says is that it serves. */
+static int wait_for_warden(const struct making *making, hf_error **reterr)
 {
-    struct keeper_report report;
+    char byte;
     ssize_t size;
     do
-        size = recv(making->sync[0], &report, sizeof report, 0);
+        size = recv(making->lifeline[0], &byte, 1, 0);
     while (size < 0 && errno == EINTR);
-    if (size == 0)
-        return 0;
-    if (size != (ssize_t)sizeof report)
-        return hf__error(reterr, HF_E_SYSTEM, "the box's first process died during its setup");
-    report.message[sizeof report.message - 1] = '\0';
-    return hf__error_make(reterr, (hf_code)report.code, report.sys_errno, report.message);
+    return size == 1 ? 0 : hf__error(reterr, HF_E_SYSTEM, "the box's warden died at its start");
+}
+
+/* The setup process says that it is done and then closes its end by becoming the warden, or sends
+ * why it could not. */
+static int wait_for_setup(struct making *making, hf_error **reterr)
+{
+    struct keeper_report message;
+    bool done = false;
+    for (;;) {
+        ssize_t size = recv(making->sync[0], &message, sizeof message, 0);
+        if (size < 0 && errno == EINTR)
+            continue;
+        if (size == 0 && done)
+            return wait_for_warden(making, reterr);
+        if (size != (ssize_t)sizeof message)
+            return hf__error(reterr, HF_E_SYSTEM, "the box's first process died during its setup");
+        if (message.kind == KEEPER_READY) {
+            done = true;
+            continue;
+        }
+        message.message[sizeof message.message - 1] = '\0';
+        return hf__error_make(reterr, (hf_code)message.code, message.sys_errno, message.message);
+    }
 }
 
 static int make_box(struct making *making, hf_error **reterr)
@@ -147,7 +165,8 @@ static int make_box(struct making *making, hf_error **reterr)
     if (result < 0 || shared < 0) {
         /* A send that failed because the other side had died first is not the cause. */
         _cleanup_error_ hf_error *cause = NULL;
-        if (hf_error_errno(*reterr) == EPIPE && wait_for_setup(making, &cause) < 0 && cause)
+        int error = hf_error_errno(*reterr);
+        if ((error == EPIPE || error == ECONNRESET) && wait_for_setup(making, &cause) < 0 && cause)
             return hf__error_make(reterr, hf_error_code(cause), hf_error_errno(cause),
                                   hf_error_message(cause));
         return result < 0 ? result : shared;
@@ -267,8 +286,17 @@ static void wait_for_end(const struct making *making, int signals)
     }
 }
 
+/* Whatever the caller ignores or blocks must reach neither us nor, through us, a job. */
+static void reset_signals(void)
+{
+    struct sigaction action = {.sa_handler = SIG_DFL};
+    for (int number = 1; number < NSIG; number++)
+        (void)sigaction(number, &action, NULL);
+}
+
 static void sanitize(void)
 {
+    reset_signals();
     setsid();
     umask(022);
     (void)!chdir("/");
@@ -306,6 +334,8 @@ int main(void)
         HF_FAULT("keeper-ready");
         report(&making, NULL);
         wait_for_end(&making, signals);
+        char byte = KEEPER_ENDING;
+        (void)send(KEEPER_CONTROL_FD, &byte, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
         clean_all(&making);
         return 0;
     }

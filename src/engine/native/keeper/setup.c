@@ -132,6 +132,9 @@ static int become_warden(struct making *making, hf_error **reterr)
     if (program < 0)
         return program;
     HF_FAULT("setup-exec");
+    struct keeper_report done = {.kind = KEEPER_READY};
+    if (send(making->sync[1], &done, sizeof done, MSG_NOSIGNAL) < 0)
+        return hf__error_sys(reterr, "the keeper is gone");
     syscall(SYS_execveat, program, "", argv, env, AT_EMPTY_PATH);
     return hf__error_sys(reterr, "cannot start the warden");
 }
