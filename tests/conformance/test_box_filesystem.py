@@ -313,3 +313,16 @@ def test_package_managers_write_into_the_box(hf, package, machine, command):
     hf.sh(box, "dpkg -r holdfast-test")
     assert harness.execute(["dpkg", "-s", "holdfast-test"]).code != 0
     assert not os.path.exists("/usr/share/holdfast-test")
+
+
+def test_layers_by_path(hf):
+    """Kernels before 6.13 take an overlay's layers by path only; the test build can be told to."""
+    with open(harness.CLI, "rb") as file:
+        if b"HOLDFAST_FAULT" not in file.read():
+            pytest.skip("machine: this build has no fault points")
+    script = ("echo x > /usr/bin/hf-file; rm /usr/bin/awk; echo x >> /etc/hosts; mkdir /opt/x; "
+              "test ! -e /usr/bin/awk; cat /usr/bin/hf-file; grep ' / ' /proc/self/mountinfo")
+    result = hf.run("bash", "-ec", script, env={"HOLDFAST_FAULT": "overlay-by-path"})
+    assert result.code == 0 and result.text.startswith("x\n"), str(result)
+    assert "lowerdir=lower0" in result.text
+    assert hf.root not in result.text

@@ -122,6 +122,16 @@ def test_strict(rootless):
     assert result.code != 0 and "Read-only" in result.errors, str(result)
 
 
+def test_setuid_file_on_a_volume_is_refused(rootless):
+    """It would belong to the caller, and whoever reached it on the host would act as him."""
+    shared = os.path.join(rootless.root, "home", "setuid")
+    os.mkdir(shared)
+    os.chown(shared, UID, UID)
+    result = rootless.run("sh", "-c", "cp /bin/true /data/t; chmod 4755 /data/t", flags=["-v", f"{shared}:/data"])
+    assert result.code != 0 and "not permitted" in result.errors, str(result)
+    assert os.stat(os.path.join(shared, "t")).st_mode & 0o6000 == 0
+
+
 def test_volume_files_belong_to_the_caller(rootless):
     shared = os.path.join(rootless.root, "home", "shared")
     os.mkdir(shared)
@@ -202,4 +212,6 @@ def test_inside_a_user_namespace(hf, guard):
         assert result.errors.startswith("holdfast: "), str(result)
     doctor = hf("doctor")
     assert doctor.code in (0, 1), str(doctor)
+    # PID 1 of that namespace was the command itself; with its end the keeper was killed.
     hf.prefix = []
+    hf.ok("ps")

@@ -25,13 +25,13 @@ def kill(pid):
 
 
 def nothing_left(hf, guard):
+    """One further command, and what still runs removed: then there is nothing."""
     result = hf("ps", "--json")
     assert result.code == 0, str(result)
     for entry in result.json:
-        # One whose maker died a moment ago may still be on its way out.
-        assert entry["state"] in ("running", "creating"), entry
-        if entry["state"] == "running":
-            hf.ok("rm", "--force", entry["name"])
+        # One whose maker died a moment ago may be on its way out, or gone by now.
+        removed = hf("rm", "--force", entry["name"])
+        assert removed.code == 0 or "there is no box" in removed.errors, str(removed)
     leaks = guard.settle()
     assert not leaks, "left behind:\n" + "\n".join(leaks)
 

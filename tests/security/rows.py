@@ -40,6 +40,7 @@ ROWS = {
     ]),
     6: ("host paths are opened once, without magic links", [
         "security/test_filesystem_walls.py::test_magic_links_as_sources",
+        "security/test_filesystem_walls.py::test_symlink_as_source",
         "security/test_filesystem_walls.py::test_devices_and_kernel_file_systems_as_sources",
     ]),
     7: ("cgroups are there before the first process", [

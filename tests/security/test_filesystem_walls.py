@@ -151,6 +151,17 @@ def test_magic_links_as_sources(hf):
         assert result.code == 125 and source in result.errors, str(result)
 
 
+def test_symlink_as_source(hf):
+    """Who can write above a source would decide where the volume leads."""
+    target, link = os.path.join(hf.root, "target"), os.path.join(hf.root, "link")
+    os.mkdir(target)
+    os.symlink(target, link)
+    for source in (link, os.path.join(link, ".")):
+        result = hf.run("true", flags=["-v", f"{source}:/data"])
+        assert result.code == 125 and "symlink" in result.errors and target in result.errors, str(result)
+    assert hf.run("true", flags=["-v", f"{target}:/data"]).code == 0
+
+
 @pytest.mark.parametrize("source", ["/dev/null", "/dev", "/proc", "/sys"])
 def test_devices_and_kernel_file_systems_as_sources(hf, source):
     """Asked for by the caller, so it may work; then it is nodev, and the host is not changed."""

@@ -97,8 +97,9 @@ static void check_ids(const struct native *native, hf_checks *checks)
     snprintf(fix, sizeof fix,
              "apt-get install uidmap; usermod --add-subuids 100000-165535 --add-subgids "
              "100000-165535 \"$(id -un)\" (as root)");
-    hf__checks_add(checks, "user ids", HF_CHECK_WARN, fix,
-                   "a box has one user only, its root, who is you on the host; --user does not work");
+    hf__checks_add(
+        checks, "user ids", HF_CHECK_WARN, fix,
+        "a box has one user only, its root, who is you on the host; --user does not work");
 }
 
 static void check_cgroups(const struct native *native, hf_checks *checks)

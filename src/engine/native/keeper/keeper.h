@@ -45,6 +45,8 @@ int cgroup_join(struct making *making, hf_error **reterr);
 
 /* share.c: mounts that only the host's root can make with mapped ids. */
 int share_layers(struct making *making, const struct plan_op *op, hf_error **reterr);
+/* Takes away what staging has put into the keeper's own mount namespace. */
+void share_finish(struct making *making);
 int share_make(struct making *making, const struct plan_op *op, int volume_userns, int *ret_mount,
                hf_error **reterr);
 

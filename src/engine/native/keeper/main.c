@@ -161,6 +161,8 @@ static int make_box(struct making *making, hf_error **reterr)
     int shared = 0;
     if (result == 0 && (making->plan.flags & PLAN_ROOTFUL))
         shared = send_shares(making, reterr);
+    if (making->plan.flags & PLAN_ROOTFUL)
+        share_finish(making);
     HF_FAULT("keeper-mounted");
     if (result < 0 || shared < 0) {
         /* A send that failed because the other side had died first is not the cause. */

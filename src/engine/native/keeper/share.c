@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -277,6 +278,15 @@ static int make_bind(const struct plan_op *op, int volume_userns, int *ret_mount
     }
     *ret_mount = TAKE_FD(mount);
     return 0;
+}
+
+void share_finish(struct making *making)
+{
+    if (!making->staged)
+        return;
+    /* The overlays have clones of their own; the box's directory must be an ordinary one again. */
+    (void)!chdir("/");
+    (void)syscall(SYS_umount2, making->plan.box_dir, MNT_DETACH);
 }
 
 int share_make(struct making *making, const struct plan_op *op, int volume_userns, int *ret_mount,
