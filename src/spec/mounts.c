@@ -107,7 +107,7 @@ static int parse_options(struct mount_options *options, const char *text, hf_err
 
 /* --- places in the box ------------------------------------------------------------------------ */
 
-static bool is_taken(const hf_spec *spec, const char *target)
+bool hf__mount_taken(const hf_spec *spec, const char *target)
 {
     for (size_t i = 0; i < spec->volume_count; i++)
         if (strcmp(spec->volumes[i].target, target) == 0)
@@ -137,7 +137,7 @@ static int check_target(const hf_spec *spec, const char *text, char **ret_target
                              "nothing can be mounted on '%s': %s belongs to the box itself; "
                              "choose another place",
                              target, ours[i]);
-    if (is_taken(spec, target))
+    if (hf__mount_taken(spec, target))
         return hf__error(reterr, HF_E_INVALID,
                          "something is mounted on '%s' already; leave one of them out", target);
     if (spec->volume_count + spec->tmpfs_count >= HF_MAX_MOUNTS)

@@ -11,4 +11,7 @@ int hf__volume_add(hf_spec *spec, const char *text, hf_error **reterr);
 /* "DST[:size=SIZE,mode=MODE,exec|noexec,ro|rw]" */
 int hf__tmpfs_add(hf_spec *spec, const char *text, hf_error **reterr);
 
+/* True if one of the caller's mounts stands at exactly this place. */
+bool hf__mount_taken(const hf_spec *spec, const char *target);
+
 #endif

@@ -16,6 +16,7 @@
 #include "engine/native/ids.h"
 #include "engine/native/subids.h"
 #include "seccomp_programs.h"
+#include "spec/mounts.h"
 
 #define BIT(n) (UINT64_C(1) << (n))
 #define STANDARD_CAPS                                                                              \
@@ -112,17 +113,6 @@ static const struct {
     {"/root", MIB(1024), 0700, false, false}, {"/home", MIB(1024), 0755, false, false},
 };
 
-static bool is_taken(const hf_spec *spec, const char *target)
-{
-    for (size_t i = 0; i < spec->volume_count; i++)
-        if (strcmp(spec->volumes[i].target, target) == 0)
-            return true;
-    for (size_t i = 0; i < spec->tmpfs_count; i++)
-        if (strcmp(spec->tmpfs[i].target, target) == 0)
-            return true;
-    return false;
-}
-
 static void plan_tmpfs(struct plan *plan, const char *target, uint64_t size, uint32_t mode,
                        uint32_t flags)
 {
@@ -150,7 +140,7 @@ static size_t collect_mounts(const hf_spec *spec, struct wanted_mount *mounts)
 {
     size_t count = 0;
     for (size_t i = 0; i < sizeof standard_tmpfs / sizeof standard_tmpfs[0]; i++)
-        if (!is_taken(spec, standard_tmpfs[i].target))
+        if (!hf__mount_taken(spec, standard_tmpfs[i].target))
             mounts[count++] = (struct wanted_mount){standard_tmpfs[i].target, NULL, NULL, i};
     for (size_t i = 0; i < spec->volume_count; i++)
         mounts[count++] =
