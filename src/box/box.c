@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/fault.h"
 
-/* What a command that does not make or list boxes gives to the sweep. */
+/* What a command that is about something else gives to the sweep. */
 #define PASSING_SWEEP (INT64_C(300) * 1000)
 #define DEFAULT_GRACE_MS 2000
 /* The box itself ends what does not go in time; this is for a warden that does not answer. */
@@ -69,7 +69,7 @@ int hf_box_create(hf_context *context, const hf_spec *spec, unsigned flags, hf_b
     int result = finish_spec(spec, &finished, reterr);
     if (result < 0)
         return result;
-    (void)context->engine->sweep(context->state, 5 * HF_MS_NS, NULL);
+    (void)context->engine->sweep(context->state, PASSING_SWEEP, NULL);
     hf_box *box = box_new(context, finished->name);
     if (!box)
         return hf__error(reterr, HF_E_NO_SPACE, "out of memory");

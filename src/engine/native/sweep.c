@@ -23,6 +23,8 @@
 #include "engine/native/clean.h"
 #include "engine/native/compile.h"
 
+#define START_WITHIN 512
+
 void sweep_remains(const struct native *native, int boxes, const char *name)
 {
     struct cgroup_host host;
@@ -64,18 +66,33 @@ static bool is_trash(const char *name)
     return strncmp(name, ".gone.", 6) == 0;
 }
 
+static int sweep_entry(const struct native *native, int boxes, const char *name)
+{
+    if (is_trash(name)) {
+        sweep_trash(boxes, name);
+        return 0;
+    }
+    return name[0] != '.' && sweep_box(native, boxes, name, false);
+}
+
+/* With a deadline it begins somewhere in the middle, so that among many living boxes a dead one is
+ * found in the end, whoever looks. */
 static int sweep_boxes(const struct native *native, int boxes, int64_t deadline)
 {
     int copy = openat(boxes, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     _cleanup_closedir_ DIR *stream = copy < 0 ? NULL : fdopendir(copy);
     int swept = 0;
-    for (struct dirent *entry; stream && (entry = readdir(stream));) {
-        if (is_trash(entry->d_name))
-            sweep_trash(boxes, entry->d_name);
-        else if (entry->d_name[0] != '.')
-            swept += sweep_box(native, boxes, entry->d_name, false);
-        if (deadline && hf__now_ns() > deadline)
-            break;
+    size_t start = deadline ? (size_t)(hf__now_ns() >> 4) % START_WITHIN : 0;
+    for (int pass = 0; stream && pass < 2; pass++) {
+        size_t at = 0;
+        rewinddir(stream);
+        for (struct dirent *entry; (entry = readdir(stream)); at++) {
+            if ((at >= start) == (pass == 1))
+                continue;
+            swept += sweep_entry(native, boxes, entry->d_name);
+            if (deadline && hf__now_ns() > deadline)
+                return swept;
+        }
     }
     return swept;
 }
