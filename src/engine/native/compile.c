@@ -413,13 +413,14 @@ int compile_plan(const struct compile_input *input, struct plan *ret_plan, hf_er
         around->log(around->log_data, HF_LOG_WARNING, warning);
     bool ranges = plan_ids(input, &plan);
     plan_add(&plan, OP_LAYERS, NULL, NULL, NULL)->a = LAYERS_SIZE;
-    plan_overlay(input, &plan, "/", input->image->root);
-    for (size_t i = 0; i < input->image->tree_count; i++)
-        plan_overlay(input, &plan, input->image->trees[i], input->image->trees[i]);
     plan_files(spec, &plan);
+    plan_overlay(input, &plan, "/", input->image->root);
     plan_dev(input, &plan, ranges);
     plan_proc(&plan);
     plan_sys(input, &plan);
+    /* Late: while the setup process is busy with all that, the keeper makes these. */
+    for (size_t i = 0; i < input->image->tree_count; i++)
+        plan_overlay(input, &plan, input->image->trees[i], input->image->trees[i]);
     if (result == 0)
         result = plan_mounts(input, &plan, reterr);
     if (spec->workdir)

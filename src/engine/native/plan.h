@@ -29,6 +29,7 @@
     X(UID_MAP, "uid-map", "map users {a} (box) to {b} (host)")                                     \
     X(GID_MAP, "gid-map", "map groups {a} (box) to {b} (host)")                                    \
     /* share */                                                                                    \
+    X(FILE, "file", "file {1} in the writable layer of the root")                                  \
     X(LAYERS, "layers", "writable layers in memory, {a} bytes at most")                            \
     X(OVERLAY, "overlay", "overlay on {1}: reads {2}, writes to layer '{3}'")                      \
     X(BIND, "bind", "volume on {1}: {2}")                                                          \
@@ -47,7 +48,6 @@
     X(CGROUP_VIEW, "cgroup-view", "read-only view of the box's cgroup on {1}: {2}")                \
     X(ROOT, "root", "change the root, leave the host's mounts behind")                             \
     X(DIRECTORY, "directory", "directory {1}, mode {b}")                                           \
-    X(FILE, "file", "file {1}")                                                                    \
     X(HOSTNAME, "hostname", "host name {1}")                                                       \
     X(LOOPBACK, "loopback", "loopback interface up")                                               \
     X(RLIMIT, "rlimit", "limit {1} (resource {a}) to {b}")                                         \

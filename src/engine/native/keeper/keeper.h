@@ -26,9 +26,12 @@ struct making {
     int layers;  /* a detached tmpfs with the writable layers, while overlays are made */
     bool staged; /* it was attached, for a kernel that takes layers by path only */
     unsigned staged_count;
+    int held[48]; /* layers under the overlays */
+    size_t held_count;
     int sync[2];     /* keeper and setup process, during the setup only */
     int lifeline[2]; /* [0] stays with the keeper, [1] goes to the warden */
     int root;        /* setup: the new root's mount */
+    int null, empty; /* setup: what files and directories are covered with */
     int proc_sys;    /* setup: the box's /proc/sys while it could still be written to */
 };
 
@@ -46,6 +49,8 @@ int cgroup_join(struct making *making, hf_error **reterr);
 /* share.c: mounts that only the host's root can make with mapped ids. */
 int share_layers(struct making *making, const struct plan_op *op, hf_error **reterr);
 /* Takes away what staging has put into the keeper's own mount namespace. */
+void share_unstage(struct making *making);
+/* Lets go of everything that only the making needed. */
 void share_finish(struct making *making);
 int share_make(struct making *making, const struct plan_op *op, int volume_userns, int *ret_mount,
                hf_error **reterr);
@@ -64,7 +69,6 @@ int mounts_mqueue(struct making *making, const struct plan_op *op, hf_error **re
 int mounts_directory(struct making *making, const struct plan_op *op, hf_error **reterr);
 int mounts_change_root(struct making *making, const struct plan_op *op, hf_error **reterr);
 int mounts_layers(struct making *making, const struct plan_op *op, hf_error **reterr);
-int mounts_file(struct making *making, const struct plan_op *op, hf_error **reterr);
 int mounts_share(struct making *making, const struct plan_op *op, hf_error **reterr);
 
 /* dev.c */

@@ -162,7 +162,7 @@ static int make_box(struct making *making, hf_error **reterr)
     if (result == 0 && (making->plan.flags & PLAN_ROOTFUL))
         shared = send_shares(making, reterr);
     if (making->plan.flags & PLAN_ROOTFUL)
-        share_finish(making);
+        share_unstage(making);
     HF_FAULT("keeper-mounted");
     if (result < 0 || shared < 0) {
         /* A send that failed because the other side had died first is not the cause. */
@@ -307,11 +307,27 @@ static void sanitize(void)
     prctl(PR_SET_NAME, "keeper");
 }
 
+/* What only the making needed; an idle box shall hold as little as it can. After the report, for
+ * some of it takes the kernel a while. */
+static void let_go(struct making *making)
+{
+    close(KEEPER_WARDEN_FD);
+    close(KEEPER_CONFIG_FD);
+    close(making->userns);
+    close(making->cgroup_unified);
+    for (size_t i = 0; i < making->cgroup_count; i++)
+        close(making->cgroup_tasks[i]);
+    close(making->sync[0]);
+    share_finish(making);
+}
+
 int main(void)
 {
     struct making making = {.pidfd = -1,
                             .userns = -1,
                             .root = -1,
+                            .null = -1,
+                            .empty = -1,
                             .proc_sys = -1,
                             .cgroup_unified = -1,
                             .layers = -1,
@@ -323,18 +339,10 @@ int main(void)
     HF_FAULT("keeper-start");
     bool ok = take_lock(&error) == 0 && read_plan(&making, &error) == 0 &&
               hold_image(&making, &error) == 0 && make_box(&making, &error) == 0;
-    /* What only the making needed; an idle box shall hold as little as it can. */
-    close(KEEPER_WARDEN_FD);
-    close(KEEPER_CONFIG_FD);
-    close(making.userns);
-    close(making.layers);
-    close(making.cgroup_unified);
-    for (size_t i = 0; i < making.cgroup_count; i++)
-        close(making.cgroup_tasks[i]);
-    close(making.sync[0]);
     if (ok) {
         HF_FAULT("keeper-ready");
         report(&making, NULL);
+        let_go(&making);
         wait_for_end(&making, signals);
         char byte = KEEPER_ENDING;
         (void)send(KEEPER_CONTROL_FD, &byte, 1, MSG_NOSIGNAL | MSG_DONTWAIT);

@@ -101,6 +101,16 @@ int mounts_mqueue(struct making *making, const struct plan_op *op, hf_error **re
     return mounts_attach(making->root, mount, "/dev/mqueue", false, reterr);
 }
 
+/* One for all directories that are hidden. */
+static int empty_directory(void)
+{
+    _cleanup_close_ int fs = sys_fsopen("tmpfs");
+    if (fs < 0 || sys_fsconfig_string(fs, "size", "4096") < 0 ||
+        sys_fsconfig_string(fs, "nr_inodes", "2") < 0)
+        return -1;
+    return sys_fsmount(fs, SAFE | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_RDONLY);
+}
+
 /* Files are covered by the box's own /dev/null, directories by an empty read-only tmpfs. */
 int mounts_mask(struct making *making, const struct plan_op *op, hf_error **reterr)
 {
@@ -110,18 +120,13 @@ int mounts_mask(struct making *making, const struct plan_op *op, hf_error **rete
         return 0;
     if (target < 0 || fstat(target, &st) < 0)
         return hf__error_sys(reterr, "cannot open '%s' to hide it", op->s[0]);
-    _cleanup_close_ int cover = -1;
-    if (S_ISDIR(st.st_mode)) {
-        _cleanup_close_ int fs = sys_fsopen("tmpfs");
-        if (fs >= 0 && sys_fsconfig_string(fs, "size", "4096") == 0 &&
-            sys_fsconfig_string(fs, "nr_inodes", "2") == 0)
-            cover = sys_fsmount(fs, SAFE | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_RDONLY);
-    } else {
-        _cleanup_close_ int null = hf__open_beneath(making->root, "dev/null", O_PATH);
-        if (null >= 0)
-            cover = sys_open_tree(null, "", OPEN_TREE_CLONE | AT_EMPTY_PATH);
-    }
-    if (cover < 0 || sys_move_mount(cover, target) < 0)
+    int *cover = S_ISDIR(st.st_mode) ? &making->empty : &making->null;
+    if (*cover < 0)
+        *cover = S_ISDIR(st.st_mode) ? empty_directory()
+                                     : hf__open_beneath(making->root, "dev/null", O_PATH);
+    _cleanup_close_ int copy =
+        *cover < 0 ? -1 : sys_open_tree(*cover, "", OPEN_TREE_CLONE | AT_EMPTY_PATH);
+    if (copy < 0 || sys_move_mount(copy, target) < 0)
         return hf__error_sys(reterr, "cannot hide '%s'", op->s[0]);
     return 0;
 }
@@ -156,24 +161,6 @@ int mounts_directory(struct making *making, const struct plan_op *op, hf_error *
 int mounts_layers(struct making *making, const struct plan_op *op, hf_error **reterr)
 {
     return making->plan.flags & PLAN_ROOTFUL ? 0 : share_layers(making, op, reterr);
-}
-
-/* A file that is each box's own: written anew, never through what an image has put in its place. */
-int mounts_file(struct making *making, const struct plan_op *op, hf_error **reterr)
-{
-    const char *slash = strrchr(op->s[0], '/');
-    char parent[4096];
-    snprintf(parent, sizeof parent, "%.*s", (int)(slash - op->s[0]), op->s[0]);
-    _cleanup_close_ int dir = hf__mkdirs_in_root(making->root, parent, 0755);
-    if (dir >= 0)
-        (void)unlinkat(dir, slash + 1, 0);
-    _cleanup_close_ int file =
-        dir < 0
-            ? -1
-            : openat(dir, slash + 1, O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY | O_CLOEXEC, 0644);
-    if (file < 0 || hf__write_all(file, op->s[1], strlen(op->s[1])) < 0)
-        return hf__error_sys(reterr, "cannot write '%s' in the box", op->s[0]);
-    return 0;
 }
 
 /* A mount from the host: made here, or handed over by the keeper if that made it. */

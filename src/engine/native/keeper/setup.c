@@ -40,7 +40,6 @@ static const operation operations[OP_COUNT] = {
     [OP_CGROUP_VIEW] = sysfs_cgroup,
     [OP_ROOT] = mounts_change_root,
     [OP_DIRECTORY] = mounts_directory,
-    [OP_FILE] = mounts_file,
     [OP_HOSTNAME] = restrict_hostname,
     [OP_LOOPBACK] = net_loopback,
     [OP_RLIMIT] = restrict_rlimit,

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/fault.h"
+#include "base/fd.h"
 #include "base/limits.h"
 #include "engine/native/keeper/keeper.h"
 #include "engine/native/keeper/kernel.h"
@@ -58,27 +59,17 @@ static bool next_layer(const char **list, char *part, size_t size)
     return true;
 }
 
-/* A detached mount is taken apart when its descriptor is closed, so all of an overlay's stay open
- * until the overlay has clones of its own. */
-struct held {
-    int fds[24];
-    size_t count;
-};
-
-static void release(struct held *held)
+/* A detached mount is taken apart when its descriptor is closed, which the overlay must not see, and
+ * for which the kernel waits a grace period, which whoever waits for the box must not. So they stay
+ * open until the box is made. */
+static int hold(struct making *making, int fd)
 {
-    while (held->count > 0)
-        close(held->fds[--held->count]);
-}
-
-static int hold(struct held *held, int fd)
-{
-    if (held->count == sizeof held->fds / sizeof held->fds[0]) {
+    if (making->held_count == sizeof making->held / sizeof making->held[0]) {
         close(fd);
         errno = E2BIG;
         return -1;
     }
-    held->fds[held->count++] = fd;
+    making->held[making->held_count++] = fd;
     return fd;
 }
 
@@ -126,8 +117,7 @@ static bool takes_descriptors(int fs, int layer)
     return sys_fsconfig_fd(fs, "lowerdir+", layer) == 0;
 }
 
-static int add_layers(struct making *making, const struct plan_op *op, int fs, struct held *held,
-                      hf_error **reterr)
+static int add_layers(struct making *making, const struct plan_op *op, int fs, hf_error **reterr)
 {
     char path[HF_MAX_PATH];
     const char *list = op->s[1];
@@ -136,7 +126,7 @@ static int add_layers(struct making *making, const struct plan_op *op, int fs, s
         int layer = open_layer(making, path, op->flags & OPF_IDMAP, reterr);
         if (layer < 0)
             return layer;
-        if (hold(held, layer) < 0)
+        if (hold(making, layer) < 0)
             return hf__error_sys(reterr, "too many layers");
         if (names.size == 0 && takes_descriptors(fs, layer))
             continue;
@@ -188,6 +178,36 @@ static int make_layer(const struct making *making, const char *name, mode_t mode
     return -1;
 }
 
+/* Files that are each box's own, straight into the layer: never through what an image has put in
+ * their place, and without the cost of an overlay. They lie in directories right below the root. */
+static int write_file(const struct making *making, int upper, const struct plan_op *op)
+{
+    char dir[64];
+    const char *name = strrchr(op->s[0], '/') + 1;
+    uid_t owner = making->plan.flags & PLAN_ROOTFUL ? making->plan.owner : (uid_t)-1;
+    snprintf(dir, sizeof dir, "%.*s", (int)(name - op->s[0] - 2), op->s[0] + 1);
+    if (mkdirat(upper, dir, 0755) == 0 &&
+        fchownat(upper, dir, owner, owner, AT_SYMLINK_NOFOLLOW) < 0)
+        return -1;
+    _cleanup_close_ int parent = openat(upper, dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    _cleanup_close_ int file =
+        parent < 0 ? -1 : openat(parent, name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
+    if (file < 0 || hf__write_all(file, op->s[1], strlen(op->s[1])) < 0 || fchmod(file, 0644) < 0)
+        return -1;
+    return fchown(file, owner, owner);
+}
+
+static int write_files(const struct making *making, int layer)
+{
+    _cleanup_close_ int upper =
+        openat(layer, "upper", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    for (size_t i = 0; i < making->plan.count; i++)
+        if (making->plan.ops[i].kind == OP_FILE &&
+            write_file(making, upper, &making->plan.ops[i]) < 0)
+            return -1;
+    return 0;
+}
+
 static int add_writable(const struct making *making, const struct plan_op *op, int fs,
                         hf_error **reterr)
 {
@@ -195,6 +215,8 @@ static int add_writable(const struct making *making, const struct plan_op *op, i
     struct stat st;
     mode_t mode = stat(op->s[1], &st) == 0 ? st.st_mode & 01777 : 0755;
     _cleanup_close_ int layer = make_layer(making, op->s[2], mode);
+    if (layer >= 0 && strcmp(op->s[0], "/") == 0 && write_files(making, layer) < 0)
+        return hf__error_sys(reterr, "cannot write the box's own files");
     for (int i = 0; i < 2; i++) {
         char path[256];
         _cleanup_close_ int dir =
@@ -227,8 +249,7 @@ static int make_overlay(struct making *making, const struct plan_op *op, int *re
     _cleanup_close_ int fs = sys_fsopen("overlay");
     if (fs < 0)
         return hf__error_sys(reterr, "the kernel has no overlay file system");
-    __attribute__((cleanup(release))) struct held held = {.count = 0};
-    int result = add_layers(making, op, fs, &held, reterr);
+    int result = add_layers(making, op, fs, reterr);
     if (result == 0)
         result = add_writable(making, op, fs, reterr);
     if (result < 0) {
@@ -280,13 +301,20 @@ static int make_bind(const struct plan_op *op, int volume_userns, int *ret_mount
     return 0;
 }
 
-void share_finish(struct making *making)
+void share_unstage(struct making *making)
 {
     if (!making->staged)
         return;
     /* The overlays have clones of their own; the box's directory must be an ordinary one again. */
     (void)!chdir("/");
     (void)syscall(SYS_umount2, making->plan.box_dir, MNT_DETACH);
+}
+
+void share_finish(struct making *making)
+{
+    while (making->held_count > 0)
+        close(making->held[--making->held_count]);
+    close(making->layers);
 }
 
 int share_make(struct making *making, const struct plan_op *op, int volume_userns, int *ret_mount,
