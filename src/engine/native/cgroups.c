@@ -202,14 +202,23 @@ static void plan_version_2(const struct cgroup_hierarchy *hierarchy, const hf_sp
     set(plan, path, "cgroup.max.descendants", "8", OPF_OPTIONAL);
 }
 
+/* A CPU cgroup costs every switch between processes a little, a memory cgroup every page, and every
+ * file system of every other box: the kernel keeps a table of all of them in each. Who sets a limit
+ * pays for it. */
+static bool is_needed(unsigned offered, const hf_spec *spec)
+{
+    return (offered & (CG_PIDS | CG_DEVICES)) || ((offered & CG_CPU) && spec->nano_cpus) ||
+           ((offered & CG_MEMORY) && spec->memory);
+}
+
 /* Controllers reach a child only if every cgroup above hands them down. */
-static void plan_hand_down(const struct cgroup_hierarchy *hierarchy, const char *parent,
-                           struct plan *plan)
+static void plan_hand_down(const struct cgroup_hierarchy *hierarchy, const hf_spec *spec,
+                           const char *parent, struct plan *plan)
 {
     static const char *const enable[] = {"+memory", "+pids", "+cpu"};
     static const unsigned bit[] = {CG_MEMORY, CG_PIDS, CG_CPU};
     for (size_t i = 0; i < 3; i++) {
-        if (!(hierarchy->controllers & bit[i]))
+        if (!(hierarchy->controllers & bit[i]) || !is_needed(bit[i], spec))
             continue;
         set(plan, hierarchy->base, "cgroup.subtree_control", enable[i], OPF_OPTIONAL);
         set(plan, parent, "cgroup.subtree_control", enable[i], OPF_OPTIONAL);
@@ -250,14 +259,13 @@ int cgroups_plan(const struct cgroup_host *host, const hf_spec *spec, const char
     for (size_t i = 0; i < host->count; i++) {
         const struct cgroup_hierarchy *hierarchy = &host->list[i];
         char parent[512], path[512];
-        /* A CPU cgroup costs every switch between processes a little; only who asks pays. */
-        if (!hierarchy->v2 && hierarchy->controllers == CG_CPU && !spec->nano_cpus)
+        if (!hierarchy->v2 && !is_needed(hierarchy->controllers, spec))
             continue;
         snprintf(parent, sizeof parent, "%s/%s", hierarchy->base, CGROUP_PARENT);
         cgroups_path(hierarchy, directory, path, sizeof path);
         plan_add(plan, OP_CGROUP, parent, NULL, NULL)->flags = OPF_DIRECTORY;
         if (hierarchy->v2)
-            plan_hand_down(hierarchy, parent, plan);
+            plan_hand_down(hierarchy, spec, parent, plan);
         plan_add(plan, OP_CGROUP, path, NULL, NULL)->flags = hierarchy->v2 ? OPF_UNIFIED : 0;
         if (hierarchy->v2)
             plan_version_2(hierarchy, spec, path, plan);
