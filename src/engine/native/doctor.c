@@ -23,6 +23,7 @@
 #include "base/sys.h"
 #include "engine/native/cgroups.h"
 #include "engine/native/create.h"
+#include "engine/native/launch.h"
 #include "engine/native/subids.h"
 
 static void check_kernel(hf_checks *checks)
@@ -178,9 +179,8 @@ static void check_box(struct native *native, hf_checks *checks)
         hf__checks_add(checks, "box", HF_CHECK_FAIL, "mend what failed above first", "%s",
                        hf_error_message(error));
     if (box.lifeline >= 0) {
-        char byte;
         shutdown(box.lifeline, SHUT_WR);
-        (void)!recv(box.lifeline, &byte, 1, 0);
+        launch_wait_gone(box.lifeline);
         close(box.lifeline);
     }
     hf_spec_free(empty);

@@ -288,12 +288,13 @@ static void wait_for_end(const struct making *making, int signals)
     }
 }
 
-/* Whatever the caller ignores or blocks must reach neither us nor, through us, a job. */
+/* Whatever the caller ignores or blocks must reach neither us nor, through us, a job. By the system
+ * call, because the C library keeps some numbers for itself; all zeros are the default. */
 static void reset_signals(void)
 {
-    struct sigaction action = {.sa_handler = SIG_DFL};
-    for (int number = 1; number < NSIG; number++)
-        (void)sigaction(number, &action, NULL);
+    static const char defaults[64];
+    for (int number = 1; number <= 64; number++)
+        (void)syscall(SYS_rt_sigaction, number, defaults, NULL, 8);
 }
 
 static void sanitize(void)
