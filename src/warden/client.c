@@ -21,11 +21,6 @@ static struct client *clients;
 static unsigned client_count;
 static const struct hf_msg_config *config;
 
-bool clients_any(void)
-{
-    return clients != NULL;
-}
-
 void client_touch(struct client *client)
 {
     client->dirty = true;

@@ -30,7 +30,4 @@ void client_tell_not_started(struct client *client, uint32_t channel,
 void client_tell_stdin_window(struct client *client, uint32_t channel, uint32_t bytes);
 void client_tell_stdin_closed(struct client *client, uint32_t channel);
 
-/* True while any client is connected. */
-bool clients_any(void);
-
 #endif

@@ -17,11 +17,6 @@ static const struct {
 #undef PLAN_ROW
 };
 
-const char *plan_kind_name(enum plan_kind kind)
-{
-    return kind < OP_COUNT ? kinds[kind].name : "?";
-}
-
 /* Strings live in chunks of their own, so that adding one never moves another. */
 struct chunk {
     struct chunk *next;

@@ -119,6 +119,5 @@ bool plan_decode(const void *data, size_t size, struct plan *ret_plan, const voi
 
 /* One line for each operation. */
 void plan_print(const struct plan *plan, struct hf_buf *out);
-const char *plan_kind_name(enum plan_kind kind);
 
 #endif
