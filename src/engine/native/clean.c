@@ -76,7 +76,7 @@ int clean_cgroup(const char *path)
 
 int clean_box_dir(int boxes, const char *name)
 {
-    static const char *const files[] = {BOX_SOCKET, BOX_RECORD, BOX_KEPT, BOX_LOCK};
+    static const char *const files[] = {BOX_SOCKET, BOX_RECORD, BOX_KEPT, BOX_MEMORY, BOX_LOCK};
     char trash[300];
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);

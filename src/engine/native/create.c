@@ -64,6 +64,20 @@ static int write_record(int box, const hf_spec *spec, const struct plan *plan, u
     return state_write_record(box, record, reterr);
 }
 
+/* For whoever asks later whether the kernel killed something for want of memory. */
+static int link_memory(int box, const struct plan *plan, hf_error **reterr)
+{
+    for (size_t i = 0; i < plan->count; i++) {
+        const struct plan_op *op = &plan->ops[i];
+        if (op->kind != OP_CGROUP_SET ||
+            (strcmp(op->s[1], "memory.limit_in_bytes") != 0 && strcmp(op->s[1], "memory.max") != 0))
+            continue;
+        if (symlinkat(op->s[0], box, BOX_MEMORY) < 0 && errno != EEXIST)
+            return hf__error_sys(reterr, "cannot note the memory cgroup of the box");
+    }
+    return 0;
+}
+
 /* ---- making --------------------------------------------------------------------------------- */
 
 static int start(struct native *native, const hf_spec *spec, const struct plan *plan, int box,
@@ -117,6 +131,8 @@ static int make(struct native *native, const hf_spec *spec, unsigned flags, int 
     result = compile(native, spec, instance, first_id, true, &plan, reterr);
     if (result == 0) {
         result = write_record(box, spec, &plan, flags, reterr);
+        if (result == 0)
+            result = link_memory(box, &plan, reterr);
         HF_FAULT("client-recorded");
         if (result == 0)
             result = start(native, spec, &plan, box, ids, ret_control, reterr);
@@ -193,7 +209,9 @@ static enum verdict judge(const struct native *native, const hf_spec *spec, int 
 {
     pid_t keeper = state_keeper(*box);
     if (keeper == 0) {
-        sweep_remains(native, boxes, spec->name);
+        /* A directory that was made just now has nothing behind it. */
+        if (faccessat(*box, BOX_RECORD, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+            sweep_remains(native, boxes, spec->name);
         return FREE;
     }
     if (faccessat(*box, BOX_KEPT, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {

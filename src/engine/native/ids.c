@@ -44,8 +44,11 @@ int ids_take(uint32_t *ret_first, int *ret_fd, hf_error **reterr)
             openat(dir, IDS_FILE, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
         if (fd < 0 && errno == ENOENT)
             continue; /* the directory was removed under us: it was the last box's */
-        if (fd < 0)
-            return hf__error_sys(reterr, "cannot open '%s/%s'", IDS_DIR, IDS_FILE);
+        if (fd < 0) {
+            int code = hf__error_sys(reterr, "cannot open '%s/%s'", IDS_DIR, IDS_FILE);
+            (void)rmdir(IDS_DIR); /* stays if anybody has something in it */
+            return code;
+        }
         /* From a random place: a range just given back is not used again at once. */
         uint32_t start = 0;
         (void)!getrandom(&start, sizeof start, 0);

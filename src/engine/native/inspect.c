@@ -178,26 +178,26 @@ static uint64_t read_oom_kills(const char *path)
     return at ? strtoull(strstr(at, "oom_kill ") + 9, NULL, 10) : 0;
 }
 
+/* Asked at the start of every connection, so it does not look for cgroups: the box's directory has
+ * a link to the one that counts. */
 uint64_t inspect_oom_kills(const struct native *native, const char *name)
 {
-    struct cgroup_host host;
-    char instance[9], directory[128], path[512];
+    static const char *const files[] = {"memory.oom_control", "memory.events"};
+    char link[128], cgroup[512], path[576];
     _cleanup_close_ int boxes = -1;
-    if (state_open_boxes(native, false, &boxes, NULL) < 0 || boxes < 0 ||
-        state_instance(boxes, instance, NULL) < 0)
+    if (state_open_boxes(native, false, &boxes, NULL) < 0 || boxes < 0)
         return 0;
-    compile_cgroup_name(name, instance, directory, sizeof directory);
-    cgroups_find(native->rootful, &host);
-    for (size_t i = 0; i < host.count; i++) {
-        if (!(host.list[i].controllers & CG_MEMORY))
-            continue;
-        cgroups_path(&host.list[i], directory, path, sizeof path);
-        size_t used = strlen(path);
-        snprintf(path + used, sizeof path - used, "/%s",
-                 host.list[i].v2 ? "memory.events" : "memory.oom_control");
-        return read_oom_kills(path);
+    snprintf(link, sizeof link, "%s/%s", name, BOX_MEMORY);
+    ssize_t size = readlinkat(boxes, link, cgroup, sizeof cgroup - 1);
+    if (size <= 0)
+        return 0;
+    cgroup[size] = '\0';
+    uint64_t kills = 0;
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        snprintf(path, sizeof path, "%s/%s", cgroup, files[i]);
+        kills += read_oom_kills(path); /* a version has one of the two */
     }
-    return 0;
+    return kills;
 }
 
 /* ---- the documents -------------------------------------------------------------------------- */

@@ -39,6 +39,7 @@ struct keeper_report {
 #define BOX_KEPT "kept"        /* there once the box stays without its maker */
 #define BOX_SOCKET "warden.sock"
 #define BOX_RECORD "record.json"
+#define BOX_MEMORY "memory" /* a link to its memory cgroup, where it has one */
 
 /* In the host: /run/holdfast/ids, one locked byte for each range in use. */
 #define IDS_DIR "/run/holdfast"

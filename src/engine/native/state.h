@@ -6,6 +6,7 @@
  *                         kept           there once the box stays without its maker
  *                         warden.sock    the way to the warden
  *                         record.json    what was asked for
+ *                         memory         a link to its memory cgroup, where it has one
  *      DATA/images/host/                 the prepared host image
  *
  * Writable layers are memory and have no place on the host at all.

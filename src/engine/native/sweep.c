@@ -39,6 +39,9 @@ void sweep_remains(const struct native *native, int boxes, const char *name)
         *strrchr(path, '/') = '\0';
         (void)rmdir(path); /* stays while another box is in it */
     }
+    /* Its ids were given back by the kernel; the file they were locked in goes with the last box. */
+    if (native->rootful)
+        clean_ids(open(IDS_DIR "/" IDS_FILE, O_RDWR | O_NOFOLLOW | O_CLOEXEC));
 }
 
 /* Renamed by somebody who was removing it; if he lives he holds its lock. */
