@@ -21,10 +21,24 @@
 #define HF_STDIN_WINDOW KIB(256)
 /* What the warden remembers of each stream of a job. */
 #define HF_JOB_LOG MIB(1)
+/* Defaults of a job: between SIGTERM and SIGKILL, for the output of what it leaves behind, and how
+ * long it is remembered. */
+#define HF_GRACE_MS 2000
+#define HF_DRAIN_MS 100
+#define HF_KEEP_MS 600000
 /* How many clients, jobs and unsent bytes one warden holds. */
 #define HF_MAX_CLIENTS 256
 #define HF_MAX_JOBS 1024
-#define HF_MAX_UNSENT KIB(512)
+#define HF_MAX_UNSENT MIB(2)
+/* What it keeps of finished jobs: how many, and bytes of output in all. */
+#define HF_MAX_KEPT 256
+#define HF_MAX_KEPT_BYTES MIB(8)
+/* Sessions: how many, the bytes of one's state, and of its name. */
+#define HF_MAX_SESSIONS 256
+#define HF_MAX_SESSION_STATE MIB(16)
+#define HF_MAX_SESSION_NAME 128
+/* A script on its way to a shell. */
+#define HF_MAX_SCRIPT MIB(256)
 
 /* A record, a /proc file, a passwd file: read whole, never more than this. */
 #define HF_MAX_RECORD KIB(256)

@@ -125,6 +125,13 @@ uint8_t hf__get_u8(struct hf_cursor *in)
     return at ? at[0] : 0;
 }
 
+bool hf__get_bool(struct hf_cursor *in)
+{
+    uint8_t value = hf__get_u8(in);
+    in->bad = in->bad || value > 1;
+    return value == 1;
+}
+
 uint32_t hf__get_u32(struct hf_cursor *in)
 {
     const uint8_t *at = take(in, 4);

@@ -63,6 +63,8 @@ struct hf_words {
 
 struct hf_cursor hf__cursor(const void *data, size_t size);
 uint8_t hf__get_u8(struct hf_cursor *in);
+/* 0 or 1; anything else is bad. */
+bool hf__get_bool(struct hf_cursor *in);
 uint32_t hf__get_u32(struct hf_cursor *in);
 uint64_t hf__get_u64(struct hf_cursor *in);
 /* NUL-terminated and free of other NULs, in place; "" once the cursor is bad. */

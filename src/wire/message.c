@@ -37,11 +37,16 @@ void hf__put_start(struct hf_buf *out, uint32_t channel, const struct hf_msg_sta
     hf__put_u64(out, message->timeout_ms);
     hf__put_u64(out, message->grace_ms);
     hf__put_u64(out, message->drain_ms);
+    hf__put_u64(out, message->keep_ms);
+    hf__put_u64(out, message->tag);
     hf__put_u32(out, message->window);
+    hf__put_u32(out, message->rows);
+    hf__put_u32(out, message->columns);
     hf__put_words(out, argv);
     hf__put_words(out, env);
     hf__put_string(out, message->workdir);
     hf__put_string(out, message->user);
+    hf__put_string(out, message->session);
     hf__frame_end(out, mark);
 }
 
@@ -58,6 +63,12 @@ static bool all_assignments(struct hf_words env)
     return true;
 }
 
+/* What the kernel's struct winsize can hold. */
+static bool is_terminal_size(uint32_t rows, uint32_t columns)
+{
+    return rows <= UINT16_MAX && columns <= UINT16_MAX;
+}
+
 bool hf__get_start(const struct hf_frame *frame, struct hf_msg_start *ret)
 {
     struct hf_cursor in = hf__cursor(frame->payload, frame->size);
@@ -65,14 +76,20 @@ bool hf__get_start(const struct hf_frame *frame, struct hf_msg_start *ret)
     ret->timeout_ms = hf__get_u64(&in);
     ret->grace_ms = hf__get_u64(&in);
     ret->drain_ms = hf__get_u64(&in);
+    ret->keep_ms = hf__get_u64(&in);
+    ret->tag = hf__get_u64(&in);
     ret->window = hf__get_u32(&in);
+    ret->rows = hf__get_u32(&in);
+    ret->columns = hf__get_u32(&in);
     ret->argv = hf__get_words(&in);
     ret->env = hf__get_words(&in);
     ret->workdir = hf__get_string(&in);
     ret->user = hf__get_string(&in);
+    ret->session = hf__get_string(&in);
     return hf__cursor_done(&in) && ret->argv.count > 0 && all_assignments(ret->env) &&
            ret->timeout_ms <= MAX_MS && ret->grace_ms <= MAX_MS && ret->drain_ms <= MAX_MS &&
-           strlen(ret->workdir) < HF_MAX_PATH;
+           ret->keep_ms <= MAX_MS && is_terminal_size(ret->rows, ret->columns) &&
+           strlen(ret->workdir) < HF_MAX_PATH && strlen(ret->session) <= HF_MAX_SESSION_NAME;
 }
 
 void hf__put_window(struct hf_buf *out, uint16_t type, uint32_t channel,
@@ -96,6 +113,7 @@ void hf__put_signal(struct hf_buf *out, uint32_t channel, const struct hf_msg_si
 {
     size_t mark = hf__frame_begin(out, HF_MSG_SIGNAL, channel);
     hf__put_u32(out, message->signal);
+    hf__put_u8(out, message->tree);
     hf__frame_end(out, mark);
 }
 
@@ -103,7 +121,26 @@ bool hf__get_signal(const struct hf_frame *frame, struct hf_msg_signal *ret)
 {
     struct hf_cursor in = hf__cursor(frame->payload, frame->size);
     ret->signal = hf__get_u32(&in);
+    ret->tree = hf__get_bool(&in);
     return hf__cursor_done(&in) && ret->signal > 0 && ret->signal <= MAX_SIGNAL;
+}
+
+void hf__put_cancel(struct hf_buf *out, uint32_t channel, uint64_t ms)
+{
+    size_t mark = hf__frame_begin(out, HF_MSG_CANCEL, channel);
+    if (ms != HF_GRACE_OWN)
+        hf__put_u64(out, ms);
+    hf__frame_end(out, mark);
+}
+
+bool hf__get_cancel(const struct hf_frame *frame, uint64_t *ret_ms)
+{
+    struct hf_cursor in = hf__cursor(frame->payload, frame->size);
+    *ret_ms = HF_GRACE_OWN;
+    if (frame->size == 0)
+        return true;
+    *ret_ms = hf__get_u64(&in);
+    return hf__cursor_done(&in) && *ret_ms <= MAX_MS;
 }
 
 void hf__put_stop(struct hf_buf *out, const struct hf_msg_stop *message)
@@ -153,9 +190,8 @@ bool hf__get_not_started(const struct hf_frame *frame, struct hf_msg_not_started
     return hf__cursor_done(&in) && ret->exit_code >= 125 && ret->exit_code <= 127;
 }
 
-void hf__put_exit(struct hf_buf *out, uint32_t channel, const struct hf_msg_exit *message)
+static void put_exit_fields(struct hf_buf *out, const struct hf_msg_exit *message)
 {
-    size_t mark = hf__frame_begin(out, HF_MSG_EXIT, channel);
     hf__put_u8(out, message->outcome);
     hf__put_u32(out, message->code);
     hf__put_u64(out, message->wall_ns);
@@ -163,22 +199,213 @@ void hf__put_exit(struct hf_buf *out, uint32_t channel, const struct hf_msg_exit
     hf__put_u64(out, message->max_rss);
     hf__put_u64(out, message->total[0]);
     hf__put_u64(out, message->total[1]);
+    hf__put_u64(out, message->input);
+}
+
+static bool get_exit_fields(struct hf_cursor *in, struct hf_msg_exit *ret)
+{
+    ret->outcome = hf__get_u8(in);
+    ret->code = hf__get_u32(in);
+    ret->wall_ns = hf__get_u64(in);
+    ret->cpu_ns = hf__get_u64(in);
+    ret->max_rss = hf__get_u64(in);
+    ret->total[0] = hf__get_u64(in);
+    ret->total[1] = hf__get_u64(in);
+    ret->input = hf__get_u64(in);
+    return ret->outcome < HF_WIRE_OUTCOMES &&
+           ret->code <= (ret->outcome == HF_WIRE_EXITED ? 255 : MAX_SIGNAL);
+}
+
+void hf__put_exit(struct hf_buf *out, uint32_t channel, const struct hf_msg_exit *message)
+{
+    size_t mark = hf__frame_begin(out, HF_MSG_EXIT, channel);
+    put_exit_fields(out, message);
     hf__frame_end(out, mark);
 }
 
 bool hf__get_exit(const struct hf_frame *frame, struct hf_msg_exit *ret)
 {
     struct hf_cursor in = hf__cursor(frame->payload, frame->size);
-    ret->outcome = hf__get_u8(&in);
-    ret->code = hf__get_u32(&in);
-    ret->wall_ns = hf__get_u64(&in);
-    ret->cpu_ns = hf__get_u64(&in);
-    ret->max_rss = hf__get_u64(&in);
-    ret->total[0] = hf__get_u64(&in);
-    ret->total[1] = hf__get_u64(&in);
-    if (!hf__cursor_done(&in) || ret->outcome >= HF_WIRE_OUTCOMES)
+    bool sane = get_exit_fields(&in, ret);
+    return sane && hf__cursor_done(&in);
+}
+
+void hf__put_attach(struct hf_buf *out, uint32_t channel, const struct hf_msg_attach *message)
+{
+    size_t mark = hf__frame_begin(out, HF_MSG_ATTACH, channel);
+    hf__put_u32(out, message->job);
+    hf__put_u8(out, message->how);
+    hf__put_u8(out, message->with_stdin);
+    hf__put_u64(out, message->from[0]);
+    hf__put_u64(out, message->from[1]);
+    hf__put_u64(out, message->tail);
+    hf__put_u32(out, message->window);
+    hf__frame_end(out, mark);
+}
+
+bool hf__get_attach(const struct hf_frame *frame, struct hf_msg_attach *ret)
+{
+    struct hf_cursor in = hf__cursor(frame->payload, frame->size);
+    ret->job = hf__get_u32(&in);
+    ret->how = hf__get_u8(&in);
+    ret->with_stdin = hf__get_bool(&in);
+    ret->from[0] = hf__get_u64(&in);
+    ret->from[1] = hf__get_u64(&in);
+    ret->tail = hf__get_u64(&in);
+    ret->window = hf__get_u32(&in);
+    return hf__cursor_done(&in) && ret->how < HF_WIRE_HOWS;
+}
+
+void hf__put_attached(struct hf_buf *out, uint32_t channel, const struct hf_msg_attached *message)
+{
+    size_t mark = hf__frame_begin(out, HF_MSG_ATTACHED, channel);
+    hf__put_u32(out, message->job);
+    hf__put_u32(out, message->flags);
+    hf__put_u64(out, message->from[0]);
+    hf__put_u64(out, message->from[1]);
+    hf__put_u64(out, message->stdin_bytes);
+    hf__put_u32(out, message->stdin_room);
+    hf__put_u64(out, message->timeout_ms);
+    hf__put_u64(out, message->grace_ms);
+    hf__put_u64(out, message->tag);
+    hf__frame_end(out, mark);
+}
+
+bool hf__get_attached(const struct hf_frame *frame, struct hf_msg_attached *ret)
+{
+    struct hf_cursor in = hf__cursor(frame->payload, frame->size);
+    ret->job = hf__get_u32(&in);
+    ret->flags = hf__get_u32(&in);
+    ret->from[0] = hf__get_u64(&in);
+    ret->from[1] = hf__get_u64(&in);
+    ret->stdin_bytes = hf__get_u64(&in);
+    ret->stdin_room = hf__get_u32(&in);
+    ret->timeout_ms = hf__get_u64(&in);
+    ret->grace_ms = hf__get_u64(&in);
+    ret->tag = hf__get_u64(&in);
+    return hf__cursor_done(&in) && ret->stdin_room <= HF_STDIN_WINDOW &&
+           ret->timeout_ms <= MAX_MS && ret->grace_ms <= MAX_MS;
+}
+
+void hf__put_resize(struct hf_buf *out, uint32_t channel, const struct hf_msg_resize *message)
+{
+    size_t mark = hf__frame_begin(out, HF_MSG_RESIZE, channel);
+    hf__put_u32(out, message->rows);
+    hf__put_u32(out, message->columns);
+    hf__frame_end(out, mark);
+}
+
+bool hf__get_resize(const struct hf_frame *frame, struct hf_msg_resize *ret)
+{
+    struct hf_cursor in = hf__cursor(frame->payload, frame->size);
+    ret->rows = hf__get_u32(&in);
+    ret->columns = hf__get_u32(&in);
+    return hf__cursor_done(&in) && is_terminal_size(ret->rows, ret->columns);
+}
+
+void hf__put_list(struct hf_buf *out, uint32_t channel, uint8_t what)
+{
+    size_t mark = hf__frame_begin(out, HF_MSG_LIST, channel);
+    hf__put_u8(out, what);
+    hf__frame_end(out, mark);
+}
+
+bool hf__get_list(const struct hf_frame *frame, uint8_t *ret_what)
+{
+    struct hf_cursor in = hf__cursor(frame->payload, frame->size);
+    *ret_what = hf__get_u8(&in);
+    return hf__cursor_done(&in) && (*ret_what == HF_LIST_JOBS || *ret_what == HF_LIST_SESSIONS);
+}
+
+void hf__put_job(struct hf_buf *out, uint32_t channel, const struct hf_msg_job *message)
+{
+    size_t mark = hf__frame_begin(out, HF_MSG_JOB, channel);
+    hf__put_u32(out, message->id);
+    hf__put_u8(out, message->state);
+    hf__put_u32(out, message->flags);
+    hf__put_u32(out, message->pid);
+    hf__put_u64(out, message->started_ms);
+    hf__put_u64(out, message->ended_ms);
+    hf__put_u64(out, message->timeout_ms);
+    hf__put_u64(out, message->tag);
+    put_exit_fields(out, &message->exit);
+    hf__put_u64(out, message->kept_from[0]);
+    hf__put_u64(out, message->kept_from[1]);
+    hf__put_u32(out, message->clients);
+    hf__put_u32(out, message->processes);
+    hf__put_u32(out, message->pid_count);
+    for (uint32_t i = 0; i < message->pid_count; i++)
+        hf__put_u32(out, message->pids[i]);
+    hf__put_string(out, message->session);
+    hf__put_string(out, message->user);
+    hf__put_string(out, message->command);
+    hf__frame_end(out, mark);
+}
+
+bool hf__get_job(const struct hf_frame *frame, struct hf_msg_job *ret)
+{
+    struct hf_cursor in = hf__cursor(frame->payload, frame->size);
+    ret->id = hf__get_u32(&in);
+    ret->state = hf__get_u8(&in);
+    ret->flags = hf__get_u32(&in);
+    ret->pid = hf__get_u32(&in);
+    ret->started_ms = hf__get_u64(&in);
+    ret->ended_ms = hf__get_u64(&in);
+    ret->timeout_ms = hf__get_u64(&in);
+    ret->tag = hf__get_u64(&in);
+    bool sane = get_exit_fields(&in, &ret->exit);
+    ret->kept_from[0] = hf__get_u64(&in);
+    ret->kept_from[1] = hf__get_u64(&in);
+    ret->clients = hf__get_u32(&in);
+    ret->processes = hf__get_u32(&in);
+    ret->pid_count = hf__get_u32(&in);
+    if (ret->pid_count > HF_JOB_PIDS)
         return false;
-    return ret->outcome == HF_WIRE_EXITED ? ret->code <= 255 : ret->code <= MAX_SIGNAL;
+    for (uint32_t i = 0; i < ret->pid_count; i++)
+        ret->pids[i] = hf__get_u32(&in);
+    ret->session = hf__get_string(&in);
+    ret->user = hf__get_string(&in);
+    ret->command = hf__get_string(&in);
+    return sane && hf__cursor_done(&in) && ret->id > 0 && ret->state < HF_WIRE_STATES &&
+           ret->pid <= INT32_MAX && ret->started_ms <= INT64_MAX && ret->ended_ms <= INT64_MAX &&
+           ret->timeout_ms <= MAX_MS;
+}
+
+void hf__put_session(struct hf_buf *out, uint32_t channel, const struct hf_msg_session *message)
+{
+    size_t mark = hf__frame_begin(out, HF_MSG_SESSION, channel);
+    hf__put_string(out, message->name);
+    hf__put_string(out, message->user);
+    hf__put_u8(out, message->shell);
+    hf__put_u64(out, message->bytes);
+    hf__put_u64(out, message->jobs);
+    hf__frame_end(out, mark);
+}
+
+bool hf__get_session(const struct hf_frame *frame, struct hf_msg_session *ret)
+{
+    struct hf_cursor in = hf__cursor(frame->payload, frame->size);
+    ret->name = hf__get_string(&in);
+    ret->user = hf__get_string(&in);
+    ret->shell = hf__get_u8(&in);
+    ret->bytes = hf__get_u64(&in);
+    ret->jobs = hf__get_u64(&in);
+    return hf__cursor_done(&in) && strlen(ret->name) <= HF_MAX_SESSION_NAME &&
+           ret->shell <= HF_SHELL_SH;
+}
+
+void hf__put_forget(struct hf_buf *out, const char *session)
+{
+    size_t mark = hf__frame_begin(out, HF_MSG_FORGET, 0);
+    hf__put_string(out, session);
+    hf__frame_end(out, mark);
+}
+
+bool hf__get_forget(const struct hf_frame *frame, const char **ret_session)
+{
+    struct hf_cursor in = hf__cursor(frame->payload, frame->size);
+    *ret_session = hf__get_string(&in);
+    return hf__cursor_done(&in);
 }
 
 void hf__put_refused(struct hf_buf *out, const char *reason)

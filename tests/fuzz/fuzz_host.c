@@ -73,6 +73,44 @@ static void on_refused(const struct hf_frame *frame)
     fuzz_check_same(frame, &again);
 }
 
+static void on_attached(const struct hf_frame *frame)
+{
+    struct hf_msg_attached attached;
+    struct hf_buf again = ENCODED;
+    if (!hf__get_attached(frame, &attached))
+        return;
+    CHECK(attached.stdin_room <= HF_STDIN_WINDOW);
+    hf__put_attached(&again, frame->channel, &attached);
+    fuzz_check_same(frame, &again);
+}
+
+static void on_job(const struct hf_frame *frame)
+{
+    struct hf_msg_job job;
+    struct hf_buf again = ENCODED;
+    if (!hf__get_job(frame, &job))
+        return;
+    CHECK(job.pid_count <= HF_JOB_PIDS && job.state < HF_WIRE_STATES);
+    fuzz_check_string(frame, job.session);
+    fuzz_check_string(frame, job.user);
+    fuzz_check_string(frame, job.command);
+    hf__put_job(&again, frame->channel, &job);
+    fuzz_check_same(frame, &again);
+}
+
+static void on_session(const struct hf_frame *frame)
+{
+    struct hf_msg_session session;
+    struct hf_buf again = ENCODED;
+    if (!hf__get_session(frame, &session))
+        return;
+    fuzz_check_string(frame, session.name);
+    fuzz_check_string(frame, session.user);
+    CHECK(session.shell <= HF_SHELL_SH);
+    hf__put_session(&again, frame->channel, &session);
+    fuzz_check_same(frame, &again);
+}
+
 static void on_frame(const struct hf_frame *frame)
 {
     switch (frame->type) {
@@ -93,6 +131,15 @@ static void on_frame(const struct hf_frame *frame)
         break;
     case HF_MSG_REFUSED:
         on_refused(frame);
+        break;
+    case HF_MSG_ATTACHED:
+        on_attached(frame);
+        break;
+    case HF_MSG_JOB:
+        on_job(frame);
+        break;
+    case HF_MSG_SESSION:
+        on_session(frame);
         break;
     default:
         break;

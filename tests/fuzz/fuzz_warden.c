@@ -40,6 +40,9 @@ static void on_start(const struct hf_frame *frame)
     fuzz_check_words(frame, start.env);
     fuzz_check_string(frame, start.workdir);
     fuzz_check_string(frame, start.user);
+    fuzz_check_string(frame, start.session);
+    CHECK(start.keep_ms <= YEAR_MS && start.rows <= UINT16_MAX && start.columns <= UINT16_MAX);
+    CHECK(strlen(start.session) <= HF_MAX_SESSION_NAME);
     CHECK(strlen(start.workdir) < HF_MAX_PATH);
     check_assignments(start.env);
     char **argv = hf__words_vector(start.argv), **env = hf__words_vector(start.env);
@@ -84,6 +87,60 @@ static void on_stop(const struct hf_frame *frame)
     fuzz_check_same(frame, &again);
 }
 
+static void on_attach(const struct hf_frame *frame)
+{
+    struct hf_msg_attach attach;
+    struct hf_buf again = ENCODED;
+    if (!hf__get_attach(frame, &attach))
+        return;
+    CHECK(attach.how < HF_WIRE_HOWS);
+    hf__put_attach(&again, frame->channel, &attach);
+    fuzz_check_same(frame, &again);
+}
+
+static void on_cancel(const struct hf_frame *frame)
+{
+    uint64_t ms;
+    struct hf_buf again = ENCODED;
+    if (!hf__get_cancel(frame, &ms))
+        return;
+    CHECK(ms <= YEAR_MS || ms == HF_GRACE_OWN);
+    hf__put_cancel(&again, frame->channel, ms);
+    fuzz_check_same(frame, &again);
+}
+
+static void on_resize(const struct hf_frame *frame)
+{
+    struct hf_msg_resize resize;
+    struct hf_buf again = ENCODED;
+    if (!hf__get_resize(frame, &resize))
+        return;
+    CHECK(resize.rows <= UINT16_MAX && resize.columns <= UINT16_MAX);
+    hf__put_resize(&again, frame->channel, &resize);
+    fuzz_check_same(frame, &again);
+}
+
+static void on_list(const struct hf_frame *frame)
+{
+    uint8_t what;
+    struct hf_buf again = ENCODED;
+    if (!hf__get_list(frame, &what))
+        return;
+    hf__put_list(&again, frame->channel, what);
+    fuzz_check_same(frame, &again);
+}
+
+static void on_forget(const struct hf_frame *frame)
+{
+    const char *session;
+    struct hf_buf again = ENCODED;
+    if (!hf__get_forget(frame, &session))
+        return;
+    fuzz_check_string(frame, session);
+    hf__put_forget(&again, session);
+    fuzz_check_same(frame, &again);
+}
+
 static void on_config(const struct hf_frame *frame)
 {
     struct hf_msg_config config;
@@ -119,6 +176,21 @@ static void on_frame(const struct hf_frame *frame)
         break;
     case HF_MSG_STOP:
         on_stop(frame);
+        break;
+    case HF_MSG_ATTACH:
+        on_attach(frame);
+        break;
+    case HF_MSG_CANCEL:
+        on_cancel(frame);
+        break;
+    case HF_MSG_RESIZE:
+        on_resize(frame);
+        break;
+    case HF_MSG_LIST:
+        on_list(frame);
+        break;
+    case HF_MSG_FORGET:
+        on_forget(frame);
         break;
     case HF_MSG_CONFIG:
         on_config(frame);

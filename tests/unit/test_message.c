@@ -256,6 +256,135 @@ static void test_config(void **state)
     hf__buf_finish(&out);
 }
 
+static void test_attach(void **state)
+{
+    struct hf_buf out = HF_BUF(KIB(1));
+    struct hf_msg_attach attach = {.job = 7,
+                                   .how = HF_WIRE_LOG,
+                                   .with_stdin = true,
+                                   .from = {1, UINT64_MAX},
+                                   .tail = 3,
+                                   .window = 4096};
+    struct hf_msg_attach got;
+    hf__put_attach(&out, 5, &attach);
+    struct hf_frame frame = only_frame(&out, HF_MSG_ATTACH, 5);
+    assert_true(hf__get_attach(&frame, &got));
+    assert_int_equal(got.job, 7);
+    assert_int_equal(got.how, HF_WIRE_LOG);
+    assert_true(got.with_stdin);
+    assert_true(got.from[0] == 1 && got.from[1] == UINT64_MAX);
+    assert_int_equal(got.tail, 3);
+    hf__buf_finish(&out);
+
+    attach.how = HF_WIRE_HOWS;
+    hf__put_attach(&out, 5, &attach);
+    frame = only_frame(&out, HF_MSG_ATTACH, 5);
+    assert_false(hf__get_attach(&frame, &got));
+    hf__buf_finish(&out);
+}
+
+static void test_attached_room_is_bounded(void **state)
+{
+    struct hf_buf out = HF_BUF(KIB(1));
+    struct hf_msg_attached attached = {.job = 7, .stdin_room = HF_STDIN_WINDOW}, got;
+    hf__put_attached(&out, 5, &attached);
+    struct hf_frame frame = only_frame(&out, HF_MSG_ATTACHED, 5);
+    assert_true(hf__get_attached(&frame, &got));
+    assert_int_equal(got.stdin_room, HF_STDIN_WINDOW);
+    hf__buf_finish(&out);
+
+    attached.stdin_room++;
+    hf__put_attached(&out, 5, &attached);
+    frame = only_frame(&out, HF_MSG_ATTACHED, 5);
+    assert_false(hf__get_attached(&frame, &got));
+    hf__buf_finish(&out);
+}
+
+static bool job_survives(const struct hf_msg_job *job, struct hf_msg_job *got)
+{
+    static struct hf_buf out; /* `got` points into it */
+    hf__buf_finish(&out);
+    out = HF_BUF(KIB(4));
+    hf__put_job(&out, 2, job);
+    struct hf_frame frame = only_frame(&out, HF_MSG_JOB, 2);
+    bool good = hf__get_job(&frame, got);
+    if (!good)
+        hf__buf_finish(&out);
+    return good;
+}
+
+static void test_job_row(void **state)
+{
+    struct hf_msg_job job = {.id = 9,
+                             .state = HF_WIRE_BACKGROUND,
+                             .pid = 17,
+                             .exit = {.outcome = HF_WIRE_EXITED, .code = 3, .total = {10, 20}},
+                             .pid_count = 2,
+                             .pids = {17, 18},
+                             .processes = 2,
+                             .command = "sleep 1"};
+    struct hf_msg_job got;
+    assert_true(job_survives(&job, &got));
+    assert_int_equal(got.exit.code, 3);
+    assert_int_equal(got.exit.total[1], 20);
+    assert_int_equal(got.pids[1], 18);
+    assert_string_equal(got.command, "sleep 1");
+    assert_string_equal(got.session, "");
+
+    job.state = HF_WIRE_STATES;
+    assert_false(job_survives(&job, &got));
+    job.state = HF_WIRE_RUNNING;
+    job.id = 0;
+    assert_false(job_survives(&job, &got));
+}
+
+/* A count that is larger than the array must be found before it is filled. */
+static void test_job_row_with_too_many_pids(void **state)
+{
+    struct hf_buf out = HF_BUF(KIB(4));
+    struct hf_msg_job job = {.id = 9, .pid_count = HF_JOB_PIDS}, got;
+    hf__put_job(&out, 2, &job);
+    struct hf_frame frame = only_frame(&out, HF_MSG_JOB, 2);
+    assert_true(hf__get_job(&frame, &got));
+    for (size_t at = HF_FRAME_HEADER; at + 4 < out.size; at++) {
+        if ((unsigned char)out.data[at] != HF_JOB_PIDS || out.data[at + 1] != 0)
+            continue;
+        out.data[at] = HF_JOB_PIDS + 1;
+        break;
+    }
+    frame = only_frame(&out, HF_MSG_JOB, 2);
+    assert_false(hf__get_job(&frame, &got));
+    hf__buf_finish(&out);
+}
+
+static void test_session_row(void **state)
+{
+    struct hf_buf out = HF_BUF(KIB(1));
+    struct hf_msg_session got, session = {"build", "app", HF_SHELL_SH, 100, 3};
+    hf__put_session(&out, 2, &session);
+    struct hf_frame frame = only_frame(&out, HF_MSG_SESSION, 2);
+    assert_true(hf__get_session(&frame, &got));
+    assert_string_equal(got.name, "build");
+    assert_string_equal(got.user, "app");
+    assert_int_equal(got.shell, HF_SHELL_SH);
+    hf__buf_finish(&out);
+}
+
+static void test_terminal_size(void **state)
+{
+    struct hf_buf out = HF_BUF(KIB(1));
+    struct hf_msg_resize got;
+    hf__put_resize(&out, 2, &(struct hf_msg_resize){65535, 1});
+    struct hf_frame frame = only_frame(&out, HF_MSG_RESIZE, 2);
+    assert_true(hf__get_resize(&frame, &got));
+    assert_int_equal(got.rows, 65535);
+    hf__buf_finish(&out);
+    hf__put_resize(&out, 2, &(struct hf_msg_resize){65536, 1});
+    frame = only_frame(&out, HF_MSG_RESIZE, 2);
+    assert_false(hf__get_resize(&frame, &got));
+    hf__buf_finish(&out);
+}
+
 static void test_empty(void **state)
 {
     struct hf_buf out = HF_BUF(KIB(1));
@@ -279,6 +408,12 @@ int main(void)
         cmocka_unit_test(test_exit),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_config),
+        cmocka_unit_test(test_attach),
+        cmocka_unit_test(test_attached_room_is_bounded),
+        cmocka_unit_test(test_job_row),
+        cmocka_unit_test(test_job_row_with_too_many_pids),
+        cmocka_unit_test(test_session_row),
+        cmocka_unit_test(test_terminal_size),
         cmocka_unit_test(test_empty),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
