@@ -8,6 +8,7 @@
  *   spec     the description of a box, built from the same keys as the command line's flags.
  *   box      one sandbox: a file system, limits and a PID 1 of ours, the warden.
  *   job      one command in a box, with a process tree, output and an outcome of its own.
+ *   session  shell state (directory, variables, functions...) carried from job to job.
  *
  * A COMPLETE PROGRAM
  *
@@ -36,8 +37,9 @@
  *  - The library never prints, never changes signal dispositions, the working directory, the
  *    environment or the umask of the process, and closes every descriptor it opens on exec.
  *  - A context, with all boxes and jobs made from it, belongs to one thread at a time. Different
- *    contexts may be used by different threads at the same moment. Only hf_job_signal() on a job
- *    that another thread is waiting for is promised to be safe beyond that.
+ *    contexts may be used by different threads at the same moment. Two calls are promised to be safe
+ *    beyond that, on a job that another thread is waiting for: hf_job_signal() and hf_job_cancel();
+ *    the latter from a signal handler, too.
  */
 #ifndef HOLDFAST_H
 #define HOLDFAST_H
@@ -312,6 +314,24 @@ HF_API void hf_boxes_free(hf_boxes *boxes);
 HF_API int hf_box_inspect(hf_context *context, const char *name, char **ret_json,
                           hf_error **reterr);
 
+typedef struct hf_stats {
+    size_t size;              /* set by the caller */
+    uint64_t cpu_ns;          /* used by the box since it was made */
+    uint64_t memory_bytes;    /* in use now */
+    uint64_t memory_peak;     /* the most it ever was; 0 where that cannot be told */
+    uint64_t memory_limit;    /* 0 for none */
+    uint64_t processes;       /* now, the warden included */
+    uint64_t processes_limit; /* 0 for none */
+    double cpus_limit;        /* 0 for none */
+    /* Where the numbers were read: "cgroup", or "processes" where the box has no cgroup for them:
+     * then files in memory are not counted. */
+    const char *memory_source, *cpu_source;
+} hf_stats;
+
+/* What a living box uses. */
+HF_API int hf_box_stats(hf_context *context, const char *name, hf_stats *ret_stats,
+                        hf_error **reterr);
+
 enum {
     /* Do not ask the jobs first. */
     HF_REMOVE_FORCE = 1 << 0,
@@ -349,7 +369,8 @@ typedef enum hf_stdin_mode {
 
 typedef struct hf_job_options {
     size_t size;
-    /* NULL-terminated. argv[0] is looked up in the box's PATH when it has no slash. */
+    /* NULL-terminated. argv[0] is looked up in the box's PATH when it has no slash. With `script`
+     * it may be NULL, and is $0, $1... of the script otherwise. */
     const char *const *argv;
     /* NULL-terminated "NAME=value" on top of the box's own environment; NULL for none. */
     const char *const *env;
@@ -371,6 +392,25 @@ typedef struct hf_job_options {
     size_t output_limit;
     /* The tree is ended when this handle is closed or this process dies. */
     bool kill_on_close;
+    /* A script in place of a command, of any size up to 256 MiB. It goes to the box by a descriptor,
+     * so nothing of it stands in a process list. One that begins with #! is run by the interpreter
+     * it names, others by the box's bash, or sh where it has none. NULL for none. */
+    const void *script;
+    size_t script_size;
+    /* argv[0] stands for the box's own shell: bash, or sh where it has none. */
+    bool shell;
+    /* The job gets a terminal of its own: one stream, stdin included whatever stdin_mode says. */
+    bool tty;
+    unsigned rows, columns; /* of the terminal; 0 for 24 and 80 */
+    /* The session whose state the job starts with and leaves its own in; NULL for none. A command is
+     * run by the session's shell, so that `cd` means something. */
+    const char *session;
+    /* How long the finished job stays readable; 0 for ten minutes, negative for not at all. The box
+     * also bounds the number and the bytes of what it keeps; the oldest go first. */
+    int64_t keep_ms;
+    /* hf_job_start() waits until the command runs: its number is known, and if it could not be
+     * started the job is over already. Without, a job costs one round trip less. */
+    bool confirm;
 } hf_job_options;
 
 typedef enum hf_outcome {
@@ -426,22 +466,152 @@ HF_API int hf_job_collect(hf_job *job, int64_t timeout_ms, hf_error **reterr);
  * 0 until there is nothing, then poll. Owned by the box.
  */
 HF_API int hf_job_poll_fd(hf_job *job);
+/* How long to poll it at most, in milliseconds, before hf_job_read() or hf_job_collect() is called
+ * all the same: a box that does not keep its promises about time is given up. -1 for ever. */
+HF_API int hf_job_poll_timeout(const hf_job *job);
 
-/* Sends a signal to the job's main process. */
+/* Sends a signal to the job's main process. From any thread. */
 HF_API int hf_job_signal(hf_job *job, int signal, hf_error **reterr);
+/* The same to every process of its tree. */
+HF_API int hf_job_signal_tree(hf_job *job, int signal, hf_error **reterr);
 
-/* Ends the whole tree: SIGTERM, the grace time, SIGKILL. The outcome will be HF_CANCELLED. */
+/*
+ * Ends the whole tree: SIGTERM, the grace time, SIGKILL. The outcome will be HF_CANCELLED; of a job
+ * that is over, only what it left in the background is ended. From any thread, and from a signal
+ * handler if `reterr` is NULL: it takes no lock, allocates nothing, does not wait and leaves errno.
+ */
 HF_API int hf_job_cancel(hf_job *job, hf_error **reterr);
+
+/* The same with another grace time than the job's own; 0 kills at once. Not in a signal handler. */
+HF_API int hf_job_cancel_within(hf_job *job, int64_t grace_ms, hf_error **reterr);
+
+/* Tells a job's terminal its size. Nothing happens for a job that has none. */
+HF_API int hf_job_resize(hf_job *job, unsigned rows, unsigned columns, hf_error **reterr);
 
 /* Waits for the end and collects what has not been read. A result is made for every outcome,
  * HF_LOST and HF_NOT_STARTED included; a negative return means that even that was impossible. */
 HF_API int hf_job_wait(hf_job *job, hf_result **ret_result, hf_error **reterr);
 
-/* Gives the handle back. The job goes on unless kill_on_close was set. */
+/* Gives the handle back. The job goes on unless kill_on_close was set, with its stdin at its end; a
+ * terminal stays open. */
 HF_API void hf_job_close(hf_job *job);
 
-/* The job's number in its box. */
+/* The same, but the job goes on whatever kill_on_close said. */
+HF_API void hf_job_detach(hf_job *job);
+
+/* The job's number in its box; 0 until the box has told it. */
 HF_API uint32_t hf_job_id(const hf_job *job);
+/* True once the outcome is known, or the attached log is at its end. Output may be left to read. */
+HF_API bool hf_job_over(const hf_job *job);
+/* Where in the stream the next byte of hf_job_read() stands, counted from the job's first one: what
+ * to attach at after this process or its connection was lost. */
+HF_API uint64_t hf_job_position(const hf_job *job, hf_stream stream);
+HF_API bool hf_job_has_tty(const hf_job *job);
+/* True if hf_job_write() goes to the job: it has a stdin, and no other client holds it. */
+HF_API bool hf_job_has_stdin(const hf_job *job);
+
+/* ------------------------------------------------------------------------------------------------
+ * Jobs that somebody else started, or that were left running
+ * ---------------------------------------------------------------------------------------------- */
+
+typedef enum hf_attach_mode {
+    /* Output, until the outcome is known and nothing is left that could print more. */
+    HF_ATTACH_FOLLOW = 0,
+    /* What the log holds now. hf_job_wait() then fails with HF_E_BUSY while the job runs. */
+    HF_ATTACH_LOG = 1,
+    /* No output; over when the job is. */
+    HF_ATTACH_OUTCOME = 2,
+    /* No output; over when the last process of its tree is gone. */
+    HF_ATTACH_TREE = 3,
+} hf_attach_mode;
+
+/* A position at the end of what the job has printed. */
+#define HF_POSITION_END UINT64_MAX
+
+typedef struct hf_attach_options {
+    size_t size;
+    hf_attach_mode mode;
+    /* Where to begin in stdout and stderr. Of bytes that the box no longer keeps (it keeps the last
+     * 1 MiB of each stream) the first one that it has is given; hf_job_position() tells. */
+    uint64_t from_stdout, from_stderr;
+    /* If not 0: begin that many lines before the end, and not at the positions above. */
+    uint64_t tail_lines;
+    /* Take the job's stdin, if it has one and no other client holds it. */
+    bool with_stdin;
+    size_t output_limit;
+} hf_attach_options;
+
+/*
+ * A handle to the job with that number, for all the calls above. `options` may be NULL. While a
+ * client is attached its unread output holds the job back, as a pipe would. HF_E_NOT_FOUND if the
+ * box has no such job, or no longer.
+ */
+HF_API int hf_job_attach(hf_box *box, uint32_t id, const hf_attach_options *options,
+                         hf_job **ret_job, hf_error **reterr);
+
+typedef struct hf_job_info {
+    uint32_t id;
+    const char *state;  /* "running", "ending", "background" (over, children live), "finished" */
+    hf_outcome outcome; /* once it is over; see over */
+    bool over;
+    int exit_code, signal; /* as of a result, once it is over */
+    pid_t pid;             /* of the main process in the box, or 0 */
+    const pid_t *pids;     /* of its whole tree in the box, as far as there is room */
+    size_t pid_count;      /* in pids */
+    size_t processes;      /* in the tree */
+    int64_t started_ms;    /* since 1970 */
+    int64_t ended_ms;      /* the main process; 0 while it runs */
+    double cpu_ms;         /* once it is over */
+    uint64_t max_rss;
+    uint64_t stdin_bytes, stdout_bytes, stderr_bytes;
+    uint64_t stdout_from, stderr_from; /* the oldest bytes that are kept */
+    unsigned clients;                  /* attached now */
+    bool tty, merged;
+    const char *session; /* NULL for none */
+    const char *user;    /* as asked for; NULL for the box's */
+    const char *command; /* as one line, cut; of a script its beginning */
+} hf_job_info;
+
+typedef struct hf_jobs hf_jobs;
+
+/* Running jobs, those with children in the background, and finished ones that are kept; by number. */
+HF_API int hf_job_list(hf_box *box, hf_jobs **ret_jobs, hf_error **reterr);
+HF_API const hf_job_info *hf_jobs_get(const hf_jobs *jobs, size_t index);
+HF_API int hf_jobs_json(const hf_jobs *jobs, char **ret_json, hf_error **reterr);
+HF_API void hf_jobs_free(hf_jobs *jobs);
+
+/* ------------------------------------------------------------------------------------------------
+ * Sessions
+ * ---------------------------------------------------------------------------------------------- */
+
+/*
+ * A session carries the working directory, variables (exported and plain), functions, aliases, shell
+ * options and the umask from job to job; in boxes that have only sh, the directory, the umask and
+ * the exported variables. A job that ends in any way leaves the last state that was whole; of jobs
+ * that run at the same time, the one that ends last. The state lives in the box, belongs to one user
+ * of it, and goes with the box. The first job of a session is a login shell.
+ */
+typedef struct hf_session hf_session;
+
+/* The session of that name in the box; `name` NULL makes one that nobody else has. Nothing is asked
+ * of the box until a job runs. The box must stay open as long. */
+HF_API int hf_session_open(hf_box *box, const char *name, hf_session **ret_session,
+                           hf_error **reterr);
+HF_API const char *hf_session_name(const hf_session *session);
+/* Starts a job in it: hf_job_start() with options->session set. */
+HF_API int hf_session_start(hf_session *session, const hf_job_options *options, hf_job **ret_job,
+                            hf_error **reterr);
+/* The one call: a shell text in the session, its result. `options` may be NULL. */
+HF_API int hf_session_run(hf_session *session, const char *text, const hf_job_options *options,
+                          hf_result **ret_result, hf_error **reterr);
+/* Gives the handle back; the state stays in the box. */
+HF_API void hf_session_close(hf_session *session);
+/* Drops the state as well, of every user who has a session of that name. */
+HF_API int hf_session_forget(hf_box *box, const char *name, hf_error **reterr);
+
+/* ------------------------------------------------------------------------------------------------
+ * Results
+ * ---------------------------------------------------------------------------------------------- */
 
 /* Results: plain values, no hidden work. Strings live as long as the result. */
 HF_API hf_outcome hf_result_outcome(const hf_result *result);
@@ -460,6 +630,8 @@ HF_API bool hf_result_truncated(const hf_result *result);
 HF_API double hf_result_duration_ms(const hf_result *result);
 HF_API double hf_result_cpu_ms(const hf_result *result);
 HF_API uint64_t hf_result_max_rss(const hf_result *result);
+/* How much went into the job's stdin. */
+HF_API uint64_t hf_result_stdin_bytes(const hf_result *result);
 /* The whole result as the JSON document of the command line. free() it. With `base64` the streams
  * are exact bytes in base64; without, invalid UTF-8 becomes U+FFFD. */
 HF_API int hf_result_json(const hf_result *result, bool base64, char **ret_json, hf_error **reterr);

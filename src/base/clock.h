@@ -13,6 +13,14 @@ static inline int64_t hf__now_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+/* Milliseconds since 1970: for people. */
+static inline uint64_t hf__date_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
 #define HF_MS_NS INT64_C(1000000)
 
 /* How long poll() may wait until the deadline (ns); rounded up so that it never spins. */

@@ -67,6 +67,11 @@ void hf__json_append_string(hf_json *array, const char *value)
     hf__json_append(array, string_value(value, strlen(value)));
 }
 
+void hf__json_append_int(hf_json *array, int64_t value)
+{
+    hf__json_append(array, json_object_new_int64(value));
+}
+
 void hf__json_set_int(hf_json *object, const char *key, int64_t value)
 {
     hf__json_set(object, key, json_object_new_int64(value));

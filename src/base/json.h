@@ -27,6 +27,7 @@ void hf__json_set_null(hf_json *object, const char *key);
 void hf__json_set(hf_json *object, const char *key, hf_json *value);
 void hf__json_append(hf_json *array, hf_json *value);
 void hf__json_append_string(hf_json *array, const char *value);
+void hf__json_append_int(hf_json *array, int64_t value);
 
 /* Strict: one document, nothing after it, no duplicate keys, depth 32. */
 int hf__json_parse(const char *text, size_t size, hf_json **ret_json, hf_error **reterr);

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fault.h"
+#include "box/list.h"
 
 /* What a command that is about something else gives to the sweep. */
 #define PASSING_SWEEP (INT64_C(300) * 1000)
@@ -174,12 +175,42 @@ int hf_box_list(hf_context *context, hf_boxes **ret_boxes, hf_error **reterr)
     return result;
 }
 
+/* What only the warden knows. */
+static void add_sessions(hf_context *context, const char *name, hf_json *json)
+{
+    hf_box *box = NULL;
+    hf_json *sessions = NULL;
+    if (hf_box_open(context, name, &box, NULL) == 0)
+        sessions = hf__sessions_json(box);
+    if (sessions)
+        hf__json_set(json, "sessions", sessions);
+    else
+        hf__json_set_null(json, "sessions");
+    hf_box_close(box);
+}
+
 int hf_box_inspect(hf_context *context, const char *name, char **ret_json, hf_error **reterr)
 {
     _cleanup_json_ hf_json *json = NULL;
     (void)context->engine->sweep(context->state, PASSING_SWEEP, NULL);
     int result = context->engine->inspect(context->state, name, &json, reterr);
-    return result < 0 ? result : hf__json_print(json, true, ret_json, reterr);
+    if (result < 0)
+        return result;
+    add_sessions(context, name, json);
+    return hf__json_print(json, true, ret_json, reterr);
+}
+
+int hf_box_stats(hf_context *context, const char *name, hf_stats *ret_stats, hf_error **reterr)
+{
+    hf_stats stats = {0};
+    (void)context->engine->sweep(context->state, PASSING_SWEEP, NULL);
+    int result = context->engine->stats(context->state, name, &stats, reterr);
+    if (result < 0)
+        return result;
+    /* No more than the caller has room for; `size` stays what he made it. */
+    stats.size = ret_stats->size;
+    memcpy(ret_stats, &stats, stats.size < sizeof stats ? stats.size : sizeof stats);
+    return 0;
 }
 
 /* Asks the warden to end its jobs; it ends itself, and the connection with it. */

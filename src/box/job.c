@@ -18,127 +18,11 @@
 #include "base/utf8.h"
 #include "box/box.h"
 
-/* ---- what the box says about it ------------------------------------------------------------- */
+/* ---- what becomes of it --------------------------------------------------------------------- */
 
-static struct hf_job *find(struct link *link, uint32_t channel)
+bool job_oom_since(const struct hf_box *box, uint64_t base)
 {
-    for (struct hf_job *job = link->jobs; job; job = job->next)
-        if (job->channel == channel)
-            return job;
-    return NULL;
-}
-
-/* Bytes go to the reader first, so what waits is always younger than what was handed out. */
-static bool on_output(struct hf_job *job, const struct hf_frame *frame)
-{
-    if (frame->size < 2 || frame->payload[0] < 1 || frame->payload[0] > 2 || job->over)
-        return false;
-    int stream = frame->payload[0] - 1;
-    const uint8_t *data = frame->payload + 1;
-    size_t size = frame->size - 1;
-    struct inbox *inbox = &job->in[stream];
-    if (size > inbox->window)
-        return false;
-    inbox->window -= (uint32_t)size;
-    bool nothing_waits =
-        job->in[0].data.size == job->in[0].used && job->in[1].data.size == job->in[1].used;
-    bool same = job->sink_used == 0 || job->sink_stream == stream;
-    if (job->sink_size > job->sink_used && nothing_waits && same) {
-        size_t room = job->sink_size - job->sink_used;
-        size_t direct = size < room ? size : room;
-        memcpy(job->sink + job->sink_used, data, direct);
-        job->sink_used += direct;
-        job->sink_stream = stream;
-        data += direct;
-        size -= direct;
-    }
-    if (size > 0)
-        hf__buf_append(&inbox->data, data, size);
-    return !inbox->data.failed;
-}
-
-static char *describe_timeout(int64_t timeout_ms)
-{
-    char *text = NULL;
-    int n = timeout_ms % 1000 == 0
-                ? asprintf(&text, "timed out after %llds", (long long)timeout_ms / 1000)
-                : asprintf(&text, "timed out after %lldms", (long long)timeout_ms);
-    return n < 0 ? NULL : text;
-}
-
-static bool on_exit_message(struct hf_job *job, const struct hf_frame *frame)
-{
-    static const hf_outcome outcomes[] = {
-        [HF_WIRE_EXITED] = HF_EXITED,       [HF_WIRE_SIGNALED] = HF_SIGNALED,
-        [HF_WIRE_TIMED_OUT] = HF_TIMED_OUT, [HF_WIRE_CANCELLED] = HF_CANCELLED,
-        [HF_WIRE_LOST] = HF_LOST,
-    };
-    struct hf_msg_exit message;
-    if (job->over || !hf__get_exit(frame, &message))
-        return false;
-    hf_result *result = &job->result;
-    result->outcome = outcomes[message.outcome];
-    result->code = result->outcome == HF_EXITED ? (int)message.code : 0;
-    result->signal = result->outcome == HF_EXITED ? 0 : (int)message.code;
-    if (result->outcome == HF_TIMED_OUT)
-        result->reason = describe_timeout(job->timeout_ms);
-    else if (result->outcome == HF_CANCELLED)
-        result->reason = strdup("cancelled by the caller");
-    else if (result->outcome == HF_LOST)
-        result->reason = strdup("the job killed its own supervisor; how it ended is not known");
-    result->wall_ns = message.wall_ns;
-    result->cpu_ns = message.cpu_ns;
-    result->max_rss = message.max_rss;
-    result->total[0] = message.total[0];
-    result->total[1] = message.total[1];
-    job->over = true;
-    return true;
-}
-
-static bool on_not_started(struct hf_job *job, const struct hf_frame *frame)
-{
-    struct hf_msg_not_started message;
-    if (job->over || !hf__get_not_started(frame, &message))
-        return false;
-    job->result.outcome = HF_NOT_STARTED;
-    job->result.code = (int)message.exit_code;
-    job->result.reason = hf__utf8_escape(message.reason);
-    job->over = true;
-    return true;
-}
-
-bool job_on_frame(struct link *link, const struct hf_frame *frame)
-{
-    struct hf_job *job = find(link, frame->channel);
-    struct hf_msg_started started;
-    struct hf_msg_window window;
-    /* A handle that was closed while its job went on; the numbers we gave out are the bound. */
-    if (!job)
-        return frame->channel > 0 && frame->channel <= link->last_channel;
-    switch (frame->type) {
-    case HF_MSG_STARTED:
-        if (!hf__get_started(frame, &started) || job->id)
-            return false;
-        job->id = job->result.job = started.job;
-        return true;
-    case HF_MSG_NOT_STARTED:
-        return on_not_started(job, frame);
-    case HF_MSG_OUTPUT:
-        return on_output(job, frame);
-    case HF_MSG_STDIN_WINDOW:
-        if (!hf__get_window(frame, &window) || window.bytes > HF_STDIN_WINDOW ||
-            job->stdin_window > HF_STDIN_WINDOW - window.bytes)
-            return false;
-        job->stdin_window += window.bytes;
-        return true;
-    case HF_MSG_STDIN_CLOSED:
-        job->stdin_closed = true;
-        return frame->size == 0;
-    case HF_MSG_EXIT:
-        return on_exit_message(job, frame);
-    default:
-        return false;
-    }
+    return box->context->engine->oom_kills(box->context->state, box->name) > base;
 }
 
 /* SIGKILL says that a process was killed, not by whom; the box's memory cgroup says whether it was
@@ -148,36 +32,93 @@ static void tell_oom_from_kill(struct hf_job *job)
     struct hf_box *box = job->box;
     if (job->result.outcome != HF_SIGNALED || job->result.signal != SIGKILL)
         return;
+    /* What was told to one of our jobs is not told to another. */
+    uint64_t base =
+        job->attached || job->oom_base > box->oom_kills ? job->oom_base : box->oom_kills;
     uint64_t kills = box->context->engine->oom_kills(box->context->state, box->name);
-    if (kills <= box->oom_kills)
+    if (kills <= base)
         return;
     box->oom_kills = kills;
     job->result.outcome = HF_OOM_KILLED;
     job->result.reason = strdup("the box ran out of memory and the kernel ended it");
 }
 
-/* The link died: whatever the job does now, nobody will ever know. */
-static void note_death(struct hf_job *job)
+static void lose(struct hf_job *job, const char *why)
 {
-    const struct link *link = &job->box->link;
-    if (!link->dead || job->over)
-        return;
     job->over = true;
     job->result.outcome = HF_LOST;
-    job->result.reason = strdup(link->dead);
+    job->result.reason = strdup(why);
+}
+
+/* The link died: whatever the job does now, nobody will ever know. A box that has promised to end
+ * the job by now, and does not even say so, is as good as dead. */
+static void note_death(struct hf_job *job)
+{
+    struct link *link = &job->box->link;
+    if (job->over)
+        return;
+    if (link->dead)
+        lose(job, link->dead);
+    else if (job->give_up_at && hf__now_ns() >= job->give_up_at)
+        link_die(link, HF_E_TIMEOUT, "the box does not answer any more");
+    if (link->dead && !job->over)
+        lose(job, link->dead);
+}
+
+int job_receive(struct hf_job *job, int64_t timeout_ms, hf_error **reterr)
+{
+    if (job->give_up_at) {
+        int64_t left = hf__poll_timeout(job->give_up_at);
+        if (timeout_ms < 0 || left < timeout_ms)
+            timeout_ms = left;
+    }
+    int received = link_receive(&job->box->link, timeout_ms, reterr);
+    note_death(job);
+    return received < 0 ? received : 0;
+}
+
+int job_await_answer(struct hf_job *job, hf_error **reterr)
+{
+    int64_t before = job->give_up_at;
+    job->give_up_at = hf__now_ns() + HF_ANSWER_MS * HF_MS_NS;
+    int result = 0;
+    while (result == 0 && !job->over && (!job->id || (job->attaching && !job->attached)))
+        result = job_receive(job, -1, reterr);
+    job->give_up_at = before;
+    return result;
 }
 
 /* ---- starting ------------------------------------------------------------------------------- */
 
-static int check_options(const hf_job_options *options, hf_error **reterr)
+int hf__check_session_name(const char *name, hf_error **reterr)
 {
-    if (!options->argv || !options->argv[0])
-        return hf__error(reterr, HF_E_INVALID, "a job needs a command");
-    if (!options->argv[0][0])
-        return hf__error(reterr, HF_E_INVALID, "the command is empty");
-    if (options->timeout_ms < 0 || options->grace_ms < 0 || options->drain_ms < 0)
-        return hf__error(reterr, HF_E_INVALID, "a job's times cannot be negative");
-    for (const char *const *env = options->env; env && *env; env++) {
+    if (!name[0] || strlen(name) > HF_MAX_SESSION_NAME)
+        return hf__error(reterr, HF_E_INVALID, "a session's name has 1 to %d bytes",
+                         HF_MAX_SESSION_NAME);
+    return 0;
+}
+
+static int check_script(const hf_job_options *options, hf_error **reterr)
+{
+    const char *text = options->script;
+    if (options->shell)
+        return hf__error(reterr, HF_E_INVALID, "a job is a shell or a script, not both");
+    if (options->script_size > HF_MAX_SCRIPT)
+        return hf__error(reterr, HF_E_INVALID, "the script has %zu bytes; 256 MiB is the most",
+                         options->script_size);
+    bool interpreted =
+        !options->session && options->script_size > 1 && text[0] == '#' && text[1] == '!';
+    const char *nul = interpreted ? NULL : memchr(text, '\0', options->script_size);
+    if (nul)
+        return hf__error(reterr, HF_E_INVALID,
+                         "the script has a NUL byte at offset %zu, where a shell would stop",
+                         (size_t)(nul - text));
+    return 0;
+}
+
+static int check_environment(const char *const *env, hf_error **reterr)
+{
+    for (; env && *env; env++) {
         const char *equals = strchr(*env, '=');
         if (!equals || equals == *env)
             return hf__error(reterr, HF_E_INVALID, "'%s' in the environment is not NAME=value",
@@ -186,25 +127,41 @@ static int check_options(const hf_job_options *options, hf_error **reterr)
     return 0;
 }
 
-static struct hf_job *job_new(hf_box *box, const hf_job_options *options)
+static int check_options(const hf_job_options *options, hf_error **reterr)
+{
+    int result = 0;
+    if (!options->script && (!options->argv || !options->argv[0]))
+        return hf__error(reterr, HF_E_INVALID, "a job needs a command");
+    if (!options->script && !options->argv[0][0])
+        return hf__error(reterr, HF_E_INVALID, "the command is empty");
+    if (options->timeout_ms < 0 || options->grace_ms < 0 || options->drain_ms < 0)
+        return hf__error(reterr, HF_E_INVALID, "a job's times cannot be negative");
+    if (options->rows > UINT16_MAX || options->columns > UINT16_MAX)
+        return hf__error(reterr, HF_E_INVALID, "a terminal has at most 65535 rows and columns");
+    if (options->session)
+        result = hf__check_session_name(options->session, reterr);
+    if (result == 0 && options->script)
+        result = check_script(options, reterr);
+    return result < 0 ? result : check_environment(options->env, reterr);
+}
+
+struct hf_job *job_new(struct hf_box *box, size_t output_limit)
 {
     struct hf_job *job = calloc(1, sizeof *job);
     if (!job)
         return NULL;
     job->box = box;
-    job->has_stdin = options->stdin_mode == HF_STDIN_PIPE;
     job->stdin_window = HF_STDIN_WINDOW;
-    job->kill_on_close = options->kill_on_close;
-    job->timeout_ms = options->timeout_ms;
-    job->output_limit = options->output_limit ? options->output_limit : HF_OUTPUT_LIMIT;
+    job->output_limit = output_limit ? output_limit : HF_OUTPUT_LIMIT;
     if (job->output_limit > HF_OUTPUT_LIMIT_MAX)
         job->output_limit = HF_OUTPUT_LIMIT_MAX;
-    job->result.box = strdup(box->name);
     for (int i = 0; i < 2; i++) {
         capture_init(&job->captures[i], job->output_limit);
         job->in[i].data = HF_BUF(HF_CLIENT_WINDOW + HF_MAX_DATA);
         job->in[i].window = HF_CLIENT_WINDOW;
     }
+    job->next = box->link.jobs;
+    box->link.jobs = job;
     return job;
 }
 
@@ -216,13 +173,92 @@ static void job_free(struct hf_job *job)
     }
     free(job->scratch);
     free(job->result.reason);
-    free(job->result.box);
     free(job);
+}
+
+static void take_options(struct hf_job *job, const hf_job_options *options)
+{
+    job->has_tty = options->tty;
+    job->has_stdin = options->tty || options->stdin_mode == HF_STDIN_PIPE;
+    job->kill_on_close = options->kill_on_close;
+    job->timeout_ms = options->timeout_ms;
+    job->grace_ms = options->grace_ms ? options->grace_ms : HF_GRACE_MS;
+    job->drain_ms = options->drain_ms ? options->drain_ms : HF_DRAIN_MS;
+    job->oom_base = job->box->oom_kills;
+}
+
+/* When the box has broken its promise to tell the outcome, for a job that ends by itself in time. */
+static void set_bound(struct hf_job *job, int64_t within_ms)
+{
+    int64_t most = INT64_MAX / HF_MS_NS / 2;
+    int64_t total = within_ms + job->grace_ms + job->drain_ms + HF_ANSWER_MS;
+    job->give_up_at = hf__now_ns() + (total < most ? total : most) * HF_MS_NS;
+}
+
+static uint32_t start_flags(const hf_job_options *options)
+{
+    return (options->stdin_mode == HF_STDIN_PIPE ? HF_START_STDIN : 0) |
+           (options->merge ? HF_START_MERGE : 0) |
+           (options->kill_on_close ? HF_START_KILL_ON_DETACH : 0) |
+           (options->script ? HF_START_SCRIPT : 0) | (options->shell ? HF_START_SHELL : 0) |
+           (options->tty ? HF_START_TTY : 0) | (options->confirm ? HF_START_CONFIRM : 0) |
+           (options->keep_ms < 0 ? HF_START_FORGET : 0);
+}
+
+/* In pieces, each sent before the next is copied. An empty script is one empty piece. */
+static int send_script(struct hf_job *job, struct hf_buf *out, const hf_job_options *options,
+                       hf_error **reterr)
+{
+    const char *text = options->script;
+    size_t done = 0;
+    do {
+        size_t size = options->script_size - done;
+        if (size > HF_MAX_FRAME / 2)
+            size = HF_MAX_FRAME / 2;
+        size_t mark = hf__frame_begin(out, HF_MSG_SCRIPT, job->channel);
+        hf__buf_append(out, text + done, size);
+        hf__frame_end(out, mark);
+        done += size;
+        if (done == options->script_size)
+            return 0; /* the last piece goes with START */
+        int result = link_send(&job->box->link, out, reterr);
+        if (result < 0)
+            return result;
+        hf__buf_consume(out, out->size);
+    } while (true);
+}
+
+static int send_start(struct hf_job *job, struct hf_buf *out, const hf_job_options *options,
+                      hf_error **reterr)
+{
+    static const char *const nameless[] = {"", NULL};
+    struct hf_msg_start start = {
+        .flags = start_flags(options),
+        .timeout_ms = (uint64_t)options->timeout_ms,
+        .grace_ms = (uint64_t)options->grace_ms,
+        .drain_ms = (uint64_t)options->drain_ms,
+        .keep_ms = options->keep_ms > 0 ? (uint64_t)options->keep_ms : 0,
+        .tag = job->oom_base,
+        .window = HF_CLIENT_WINDOW,
+        .rows = options->rows,
+        .columns = options->columns,
+        .workdir = options->workdir,
+        .user = options->user,
+        .session = options->session,
+    };
+    int result = options->script ? send_script(job, out, options, reterr) : 0;
+    if (result < 0)
+        return result;
+    bool named = options->argv && options->argv[0];
+    hf__put_start(out, job->channel, &start, named ? options->argv : nameless, options->env);
+    result = link_send(&job->box->link, out, reterr);
+    HF_FAULT("client-job-sent");
+    return result;
 }
 
 int hf_job_start(hf_box *box, const hf_job_options *options, hf_job **ret_job, hf_error **reterr)
 {
-    _cleanup_buf_ struct hf_buf out = HF_BUF(HF_MAX_FRAME + KIB(1));
+    _cleanup_buf_ struct hf_buf out = HF_BUF(2 * HF_MAX_FRAME + KIB(1));
     hf_job_options own = {0};
     memcpy(&own, options, options->size < sizeof own ? options->size : sizeof own);
     int result = check_options(&own, reterr);
@@ -230,39 +266,32 @@ int hf_job_start(hf_box *box, const hf_job_options *options, hf_job **ret_job, h
         result = hf__box_link(box, &out, reterr);
     if (result < 0)
         return result;
-    struct hf_job *job = job_new(box, &own);
+    struct hf_job *job = job_new(box, own.output_limit);
     if (!job)
         return hf__error(reterr, HF_E_NO_SPACE, "out of memory");
-    struct hf_msg_start start = {
-        .flags = (job->has_stdin ? HF_START_STDIN : 0) | (own.merge ? HF_START_MERGE : 0) |
-                 (own.kill_on_close ? HF_START_KILL_ON_DETACH : 0),
-        .timeout_ms = (uint64_t)own.timeout_ms,
-        .grace_ms = (uint64_t)own.grace_ms,
-        .drain_ms = (uint64_t)own.drain_ms,
-        .window = HF_CLIENT_WINDOW,
-        .workdir = own.workdir,
-        .user = own.user,
-    };
     job->channel = ++box->link.last_channel;
-    hf__put_start(&out, job->channel, &start, own.argv, own.env);
-    job->next = box->link.jobs;
-    box->link.jobs = job;
-    result = link_send(&box->link, &out, reterr);
-    HF_FAULT("client-job-sent");
+    take_options(job, &own);
+    result = send_start(job, &out, &own, reterr);
+    if (result == 0 && own.confirm)
+        result = job_await_answer(job, reterr);
     if (result < 0) {
         job->over = true;
         hf_job_close(job);
         return result;
     }
+    if (own.timeout_ms)
+        set_bound(job, own.timeout_ms);
     *ret_job = job;
     return 0;
 }
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-static void grant(struct hf_job *job, int stream, size_t size)
+/* These bytes are the caller's now: the box may send as many again. */
+static void hand_out(struct hf_job *job, int stream, size_t size)
 {
     struct inbox *inbox = &job->in[stream];
+    job->position[stream] += size;
     inbox->ungranted += (uint32_t)size;
     if (inbox->ungranted < HF_CLIENT_WINDOW / 4 || job->over || job->box->link.dead)
         return;
@@ -298,11 +327,10 @@ static ssize_t read_direct(struct hf_job *job, void *buffer, size_t size, int64_
     job->sink = buffer;
     job->sink_size = size;
     job->sink_used = 0;
-    int received = link_receive(&job->box->link, timeout_ms, reterr);
+    int result = job_receive(job, timeout_ms, reterr);
     size_t got = job->sink_used;
     job->sink_size = job->sink_used = 0;
-    note_death(job);
-    return received < 0 ? received : (ssize_t)got;
+    return result < 0 ? result : (ssize_t)got;
 }
 
 ssize_t hf_job_read(hf_job *job, hf_stream *ret_stream, void *buffer, size_t size,
@@ -317,7 +345,7 @@ ssize_t hf_job_read(hf_job *job, hf_stream *ret_stream, void *buffer, size_t siz
             if (got == 0)
                 continue;
             *ret_stream = stream ? HF_STDERR : HF_STDOUT;
-            grant(job, stream, got);
+            hand_out(job, stream, got);
             return (ssize_t)got;
         }
         if (job->over)
@@ -328,7 +356,7 @@ ssize_t hf_job_read(hf_job *job, hf_stream *ret_stream, void *buffer, size_t siz
             return got;
         if (got > 0) {
             *ret_stream = job->sink_stream ? HF_STDERR : HF_STDOUT;
-            grant(job, job->sink_stream, (size_t)got);
+            hand_out(job, job->sink_stream, (size_t)got);
             return got;
         }
         bool waiting = job->in[0].data.size || job->in[1].data.size || job->over;
@@ -340,6 +368,11 @@ ssize_t hf_job_read(hf_job *job, hf_stream *ret_stream, void *buffer, size_t siz
 int hf_job_poll_fd(hf_job *job)
 {
     return job->box->link.fd;
+}
+
+int hf_job_poll_timeout(const hf_job *job)
+{
+    return job->give_up_at && !job->over ? hf__poll_timeout(job->give_up_at) : -1;
 }
 
 /* ---- writing -------------------------------------------------------------------------------- */
@@ -355,10 +388,9 @@ ssize_t hf_job_write(hf_job *job, const void *data, size_t size, hf_error **rete
     if (!job->has_stdin)
         return hf__error(reterr, HF_E_INVALID, "the job was started without a stdin");
     while (job->stdin_window == 0 && !job->stdin_closed && !job->over) {
-        int result = link_receive(&job->box->link, -1, reterr);
+        int result = job_receive(job, -1, reterr);
         if (result < 0)
             return result;
-        note_death(job);
     }
     if (job->stdin_closed || job->over)
         return broken_pipe(reterr);
@@ -399,19 +431,55 @@ int hf_job_close_stdin(hf_job *job, hf_error **reterr)
     return send_empty(job, HF_MSG_STDIN_EOF, reterr);
 }
 
-int hf_job_signal(hf_job *job, int number, hf_error **reterr)
+static int send_signal(hf_job *job, int number, bool tree, hf_error **reterr)
 {
     _cleanup_buf_ struct hf_buf out = HF_BUF(64);
-    struct hf_msg_signal message = {(uint32_t)number};
+    struct hf_msg_signal message = {(uint32_t)number, tree};
     if (number < 1 || number > 64)
         return hf__error(reterr, HF_E_INVALID, "there is no signal %d", number);
     hf__put_signal(&out, job->channel, &message);
     return link_send_aside(&job->box->link, &out, reterr);
 }
 
+int hf_job_signal(hf_job *job, int number, hf_error **reterr)
+{
+    return send_signal(job, number, false, reterr);
+}
+
+int hf_job_signal_tree(hf_job *job, int number, hf_error **reterr)
+{
+    return send_signal(job, number, true, reterr);
+}
+
 int hf_job_cancel(hf_job *job, hf_error **reterr)
 {
-    return send_empty(job, HF_MSG_CANCEL, reterr);
+    if (job->box->link.dead)
+        return reterr ? hf__error(reterr, HF_E_LOST, "the box ended") : HF_E_LOST;
+    /* From here on the box has to come to an end with it. */
+    set_bound(job, 0);
+    link_cancel(&job->box->link, job);
+    return 0;
+}
+
+int hf_job_cancel_within(hf_job *job, int64_t grace_ms, hf_error **reterr)
+{
+    _cleanup_buf_ struct hf_buf out = HF_BUF(64);
+    if (grace_ms < 0)
+        return hf__error(reterr, HF_E_INVALID, "a grace time cannot be negative");
+    job->grace_ms = grace_ms;
+    set_bound(job, 0);
+    hf__put_cancel(&out, job->channel, (uint64_t)grace_ms);
+    return link_send_aside(&job->box->link, &out, reterr);
+}
+
+int hf_job_resize(hf_job *job, unsigned rows, unsigned columns, hf_error **reterr)
+{
+    _cleanup_buf_ struct hf_buf out = HF_BUF(64);
+    struct hf_msg_resize message = {rows, columns};
+    if (rows > UINT16_MAX || columns > UINT16_MAX)
+        return hf__error(reterr, HF_E_INVALID, "a terminal has at most 65535 rows and columns");
+    hf__put_resize(&out, job->channel, &message);
+    return link_send_aside(&job->box->link, &out, reterr);
 }
 
 /* ---- the end -------------------------------------------------------------------------------- */
@@ -471,12 +539,35 @@ int hf_job_wait(hf_job *job, hf_result **ret_result, hf_error **reterr)
     do
         more = hf_job_collect(job, -1, reterr);
     while (more > 0);
+    if (more == 0 && job->log_ended)
+        return hf__error(reterr, HF_E_BUSY, "job %u of box '%s' is still running", job->id,
+                         job->box->name);
     return more < 0 ? more : make_result(job, ret_result, reterr);
 }
 
 uint32_t hf_job_id(const hf_job *job)
 {
     return job->id;
+}
+
+bool hf_job_over(const hf_job *job)
+{
+    return job->over;
+}
+
+uint64_t hf_job_position(const hf_job *job, hf_stream stream)
+{
+    return job->position[stream == HF_STDERR];
+}
+
+bool hf_job_has_tty(const hf_job *job)
+{
+    return job->has_tty;
+}
+
+bool hf_job_has_stdin(const hf_job *job)
+{
+    return job->has_stdin;
 }
 
 void hf_job_close(hf_job *job)
@@ -490,9 +581,17 @@ void hf_job_close(hf_job *job)
             break;
         }
     }
+    link_forget(link, job);
     if (!job->over && !link->dead)
         (void)send_empty(job, job->kill_on_close ? HF_MSG_CANCEL : HF_MSG_DETACH, NULL);
     job_free(job);
+}
+
+void hf_job_detach(hf_job *job)
+{
+    if (job)
+        job->kill_on_close = false;
+    hf_job_close(job);
 }
 
 int hf_run(hf_context *context, const hf_spec *spec, const hf_job_options *options,

@@ -17,7 +17,6 @@ void link_init(struct link *link, int socket)
 {
     *link = (struct link){.fd = socket};
     link->in = HF_BUF(HF_MAX_FRAME + HF_FRAME_HEADER + READ_SIZE);
-    pthread_mutex_init(&link->sending, NULL);
 }
 
 void link_finish(struct link *link)
@@ -26,11 +25,10 @@ void link_finish(struct link *link)
         close(link->fd);
     hf__buf_finish(&link->in);
     free(link->dead);
-    pthread_mutex_destroy(&link->sending);
     *link = (struct link){.fd = -1};
 }
 
-static void die(struct link *link, hf_code code, const char *why)
+void link_die(struct link *link, hf_code code, const char *why)
 {
     if (link->dead)
         return;
@@ -41,13 +39,90 @@ static void die(struct link *link, hf_code code, const char *why)
     shutdown(link->fd, SHUT_RDWR);
 }
 
+/* ---- cancelling ----------------------------------------------------------------------------- */
+
+/*
+ * A cancel may come from a signal handler, in the middle of whatever this thread does: no lock may
+ * be waited for and nothing be allocated. Who finds the sending side taken puts the job into a queue,
+ * and whoever lets go of it looks there afterwards. The queue is only ever pushed to, or taken whole.
+ */
+static bool try_lock(struct link *link)
+{
+    bool taken = false;
+    return atomic_compare_exchange_strong(&link->sending, &taken, true);
+}
+
+static void unlock(struct link *link)
+{
+    atomic_store(&link->sending, false);
+}
+
+static void push_cancel(struct link *link, struct hf_job *job)
+{
+    job->next_cancel = atomic_load(&link->cancels);
+    while (!atomic_compare_exchange_weak(&link->cancels, &job->next_cancel, job))
+        ;
+}
+
+/* So few bytes go whole or not at all. False: the socket is full. */
+static bool send_cancel(struct link *link, const struct hf_job *job)
+{
+    uint8_t frame[HF_FRAME_HEADER];
+    hf__frame_header(frame, HF_MSG_CANCEL, job->channel, 0);
+    ssize_t size;
+    do
+        size = send(link->fd, frame, sizeof frame, MSG_NOSIGNAL | MSG_DONTWAIT);
+    while (size < 0 && errno == EINTR);
+    return size >= 0 || errno != EAGAIN;
+}
+
+static void send_cancels(struct link *link)
+{
+    while (atomic_load(&link->cancels) && try_lock(link)) {
+        struct hf_job *job = atomic_exchange(&link->cancels, NULL);
+        bool full = false;
+        while (job) {
+            struct hf_job *next = job->next_cancel;
+            full = full || !send_cancel(link, job);
+            if (full)
+                push_cancel(link, job);
+            else
+                atomic_store(&job->cancel_queued, false);
+            job = next;
+        }
+        unlock(link);
+        if (full)
+            return; /* tried again when the box has read something */
+    }
+}
+
+void link_cancel(struct link *link, struct hf_job *job)
+{
+    int saved = errno;
+    if (!atomic_exchange(&job->cancel_queued, true))
+        push_cancel(link, job);
+    send_cancels(link);
+    errno = saved;
+}
+
+void link_forget(struct link *link, struct hf_job *gone)
+{
+    struct hf_job *job = atomic_exchange(&link->cancels, NULL);
+    while (job) {
+        struct hf_job *next = job->next_cancel;
+        if (job != gone)
+            push_cancel(link, job);
+        job = next;
+    }
+}
+
 /* ---- receiving ------------------------------------------------------------------------------ */
 
 static void on_hello(struct link *link, const struct hf_frame *frame)
 {
     struct hf_msg_hello hello;
     if (link->greeted || !hf__get_hello(frame, &hello) || hello.version != HF_WIRE_VERSION)
-        die(link, HF_E_PROTOCOL, "the box sent a wrong greeting");
+        link_die(link, HF_E_PROTOCOL, "the box sent a wrong greeting");
     link->greeted = true;
 }
 
@@ -55,9 +130,20 @@ static void on_refused(struct link *link, const struct hf_frame *frame)
 {
     const char *reason;
     if (hf__get_refused(frame, &reason))
-        die(link, HF_E_PROTOCOL, reason);
+        link_die(link, HF_E_PROTOCOL, reason);
     else
-        die(link, HF_E_PROTOCOL, "the box sent a malformed refusal");
+        link_die(link, HF_E_PROTOCOL, "the box sent a malformed refusal");
+}
+
+static void on_listing(struct link *link, const struct hf_frame *frame)
+{
+    struct listing *listing = link->listing;
+    if (listing->done || (frame->type == HF_MSG_LIST_END && frame->size > 0))
+        link_die(link, HF_E_PROTOCOL, "the box sent a malformed list");
+    else if (frame->type == HF_MSG_LIST_END)
+        listing->done = true;
+    else if (!listing->on_row(listing, frame))
+        link_die(link, HF_E_PROTOCOL, "the box sent a malformed list");
 }
 
 static void on_frame(struct link *link, const struct hf_frame *frame)
@@ -67,9 +153,11 @@ static void on_frame(struct link *link, const struct hf_frame *frame)
     else if (frame->type == HF_MSG_HELLO_OK)
         on_hello(link, frame);
     else if (!link->greeted)
-        die(link, HF_E_PROTOCOL, "the box did not greet first");
+        link_die(link, HF_E_PROTOCOL, "the box did not greet first");
+    else if (link->listing && frame->channel == link->listing->channel)
+        on_listing(link, frame);
     else if (!job_on_frame(link, frame))
-        die(link, HF_E_PROTOCOL, "the box sent something that makes no sense");
+        link_die(link, HF_E_PROTOCOL, "the box sent something that makes no sense");
 }
 
 static void take_frames(struct link *link)
@@ -79,7 +167,7 @@ static void take_frames(struct link *link)
         ssize_t size =
             hf__frame_parse(link->in.data + link->in_used, link->in.size - link->in_used, &frame);
         if (size < 0)
-            die(link, HF_E_PROTOCOL, "the box sent a malformed frame");
+            link_die(link, HF_E_PROTOCOL, "the box sent a malformed frame");
         if (size <= 0)
             break;
         link->in_used += (size_t)size;
@@ -98,18 +186,19 @@ static bool take_bytes(struct link *link, int flags)
 {
     char *to = hf__buf_reserve(&link->in, READ_SIZE);
     if (!to) {
-        die(link, HF_E_NO_SPACE, "out of memory");
+        link_die(link, HF_E_NO_SPACE, "out of memory");
         return true;
     }
     ssize_t size = recv(link->fd, to, READ_SIZE, flags);
     if (size < 0 && (errno == EAGAIN || errno == EINTR))
         return false;
     if (size <= 0) {
-        die(link, HF_E_LOST, "the box ended");
+        link_die(link, HF_E_LOST, "the box ended");
         return true;
     }
     link->in.size += (size_t)size;
     take_frames(link);
+    send_cancels(link);
     return true;
 }
 
@@ -163,9 +252,12 @@ static int send_locked(struct link *link, const struct hf_buf *frames, bool take
     if (frames->failed)
         return hf__error(reterr, HF_E_INVALID,
                          "the request is larger than the 1 MiB that one message may have");
-    pthread_mutex_lock(&link->sending);
+    /* Another thread sends a signal, which is soon done, or waits for a box that does not read. */
+    while (!try_lock(link))
+        (void)poll(NULL, 0, 1);
     int result = send_whole(link, frames, take, reterr);
-    pthread_mutex_unlock(&link->sending);
+    unlock(link);
+    send_cancels(link);
     return result;
 }
 

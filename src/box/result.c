@@ -90,6 +90,11 @@ uint64_t hf_result_max_rss(const hf_result *result)
     return result->max_rss;
 }
 
+uint64_t hf_result_stdin_bytes(const hf_result *result)
+{
+    return result->input;
+}
+
 static int set_stream(hf_json *document, const char *key, const hf_result *result, int index,
                       bool base64, hf_error **reterr)
 {
@@ -128,6 +133,7 @@ int hf_result_json(const hf_result *result, bool base64, char **ret_json, hf_err
         hf__json_set_string(document, "encoding", "base64");
     hf__json_set_uint(document, "stdout_bytes", result->total[0]);
     hf__json_set_uint(document, "stderr_bytes", result->total[1]);
+    hf__json_set_uint(document, "stdin_bytes", result->input);
     hf__json_set_bool(document, "truncated", result->truncated);
     hf__json_set_double(document, "duration_ms", hf_result_duration_ms(result));
     hf__json_set_double(document, "cpu_ms", hf_result_cpu_ms(result));

@@ -11,7 +11,7 @@ struct hf_result {
     char *reason;
     char *text[2];
     size_t size[2];
-    uint64_t total[2];
+    uint64_t total[2], input;
     bool truncated;
     uint64_t wall_ns, cpu_ns, max_rss;
     uint32_t job;

@@ -52,6 +52,9 @@ struct hf_engine {
     int (*list)(void *state, hf_boxes *boxes, hf_error **reterr);
     int (*inspect)(void *state, const char *name, hf_json **ret_json, hf_error **reterr);
 
+    /* What a living box uses; all members but `size`, which is the caller's business. */
+    int (*stats)(void *state, const char *name, hf_stats *ret_stats, hf_error **reterr);
+
     /* Ends the box at once and removes everything it was made of; returns when that is true. */
     int (*remove)(void *state, const char *name, hf_error **reterr);
 

@@ -7,8 +7,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "base/fd.h"
+#include "warden/input.h"
 #include "warden/job.h"
+#include "warden/list.h"
 #include "warden/main.h"
+#include "warden/memfile.h"
+#include "warden/session.h"
+#include "warden/viewer.h"
 
 /* Output up to this size is copied behind the small messages, so that a short job's output and its
  * outcome leave in one system call; larger output is sent from where it lies. */
@@ -26,6 +33,14 @@ void client_touch(struct client *client)
     client->dirty = true;
 }
 
+static void drop_script(struct client *client)
+{
+    if (client->script >= 0)
+        close(client->script);
+    client->script = -1;
+    client->script_size = 0;
+}
+
 /* ---- leaving -------------------------------------------------------------------------------- */
 
 static void client_close(struct client *client)
@@ -33,9 +48,8 @@ static void client_close(struct client *client)
     loop_close(&client->socket);
     client->closing = true;
     client->dirty = true;
-    for (struct job *job = jobs; job; job = job->next)
-        if (job->client == client)
-            job_detach(job);
+    while (client->viewers)
+        viewer_lost(client->viewers);
 }
 
 static void refuse(struct client *client, const char *reason)
@@ -75,6 +89,29 @@ void client_tell_stdin_closed(struct client *client, uint32_t channel)
     client_touch(client);
 }
 
+void client_tell_exit(struct client *client, uint32_t channel, const struct hf_msg_exit *message)
+{
+    hf__put_exit(&client->out, channel, message);
+}
+
+void client_tell_log_end(struct client *client, uint32_t channel)
+{
+    hf__put_empty(&client->out, HF_MSG_LOG_END, channel);
+}
+
+void client_tell_attached(struct client *client, uint32_t channel,
+                          const struct hf_msg_attached *message)
+{
+    hf__put_attached(&client->out, channel, message);
+    client_touch(client);
+}
+
+void client_tell_not_attached(struct client *client, uint32_t channel)
+{
+    hf__put_empty(&client->out, HF_MSG_NOT_ATTACHED, channel);
+    client_touch(client);
+}
+
 /* False: the socket takes no more for now, or is dead. */
 static bool send_out(struct client *client)
 {
@@ -93,10 +130,10 @@ static bool send_out(struct client *client)
     return true;
 }
 
-static void put_small_output(struct client *client, struct job *job, int stream,
+static void put_small_output(struct client *client, uint32_t channel, int stream,
                              const struct iovec *parts, int count)
 {
-    size_t mark = hf__frame_begin(&client->out, HF_MSG_OUTPUT, job->channel);
+    size_t mark = hf__frame_begin(&client->out, HF_MSG_OUTPUT, channel);
     hf__put_u8(&client->out, (uint8_t)(stream + 1));
     for (int i = 0; i < count; i++)
         hf__buf_append(&client->out, parts[i].iov_base, parts[i].iov_len);
@@ -105,7 +142,7 @@ static void put_small_output(struct client *client, struct job *job, int stream,
 
 /* Header, stream number and the ring's bytes in one call; what the socket did not take is copied,
  * because the ring may be overwritten once it counts as sent. */
-static bool send_large_output(struct client *client, struct job *job, int stream, size_t size,
+static bool send_large_output(struct client *client, uint32_t channel, int stream, size_t size,
                               const struct iovec *data, int count)
 {
     uint8_t head[HF_FRAME_HEADER + 1];
@@ -113,7 +150,7 @@ static bool send_large_output(struct client *client, struct job *job, int stream
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = (size_t)count + 1};
     if (!send_out(client))
         return false;
-    hf__frame_header(head, HF_MSG_OUTPUT, job->channel, size + 1);
+    hf__frame_header(head, HF_MSG_OUTPUT, channel, size + 1);
     head[HF_FRAME_HEADER] = (uint8_t)(stream + 1);
     memcpy(parts + 1, data, (size_t)count * sizeof *data);
     ssize_t sent = sendmsg(client->socket.fd, &message, MSG_NOSIGNAL);
@@ -134,55 +171,49 @@ static bool send_large_output(struct client *client, struct job *job, int stream
 }
 
 /* One data frame of a stream, if there is one to send and the client will take it. */
-static bool send_stream(struct client *client, struct job *job, int number)
+static bool send_stream(struct client *client, struct viewer *viewer, int number)
 {
-    struct stream *stream = &job->out[number];
     struct iovec parts[2];
-    uint64_t end = job->state == JOB_OVER ? job->exit.total[number] : stream->ring.head;
-    uint64_t waiting = end > stream->sent ? end - stream->sent : 0;
+    uint64_t at = viewer->sent[number], limit = viewer_limit(viewer, number);
+    uint64_t waiting = limit > at ? limit - at : 0;
     size_t size = waiting < HF_MAX_DATA ? (size_t)waiting : HF_MAX_DATA;
-    if (size > stream->window)
-        size = stream->window;
+    if (size > viewer->window[number])
+        size = viewer->window[number];
     if (size == 0)
         return false;
-    int count = ring_view(&stream->ring, stream->sent, size, parts);
+    int count = ring_view(&viewer->job->out[number].ring, at, size, parts);
     if (size < COPY_BELOW && client->out.size < DEAF_ABOVE)
-        put_small_output(client, job, number, parts, count);
-    else if (!send_large_output(client, job, number, size, parts, count))
+        put_small_output(client, viewer->channel, number, parts, count);
+    else if (!send_large_output(client, viewer->channel, number, size, parts, count))
         return false;
-    stream->window -= (uint32_t)size;
-    job_sent(job, number, size);
+    viewer->window[number] -= (uint32_t)size;
+    viewer_sent(viewer, number, size);
     return true;
 }
 
-static bool send_job(struct client *client, struct job *job)
+/* One frame of each stream of each job in turn, so that a loud job does not starve a quiet one.
+ * False: there is nothing to send, or the connection ended, and the viewers with it. */
+static bool send_round(struct client *client)
 {
     bool sent = false;
-    if (client->closing || job->exit_told)
-        return false;
-    for (int stream = 0; stream < 2 && !client->closing; stream++)
-        sent |= send_stream(client, job, stream);
-    if (!client->closing && job_ready_to_tell(job)) {
-        hf__put_exit(&client->out, job->channel, &job->exit);
-        job->exit_told = true;
-        sent = true;
+    for (struct viewer *viewer = client->viewers, *next; viewer; viewer = next) {
+        next = viewer->next_of_client;
+        for (int stream = 0; stream < 2; stream++) {
+            sent |= send_stream(client, viewer, stream);
+            if (client->closing)
+                return false;
+        }
+        sent |= viewer_finish(viewer);
     }
     return sent;
 }
 
 static void client_flush(struct client *client)
 {
-    bool more = true;
     client->dirty = client->full = false;
-    /* One frame of each job in turn, so that a loud job does not starve a quiet one. */
-    while (more && !client->closing) {
-        more = false;
-        for (struct job *job = jobs; job; job = job->next)
-            if (job->client == client)
-                more |= send_job(client, job);
+    while (send_round(client))
         if (client->out.size >= DEAF_ABOVE && !send_out(client))
             break;
-    }
     if (client->closing)
         return;
     bool blocked = !send_out(client) || client->full;
@@ -207,6 +238,7 @@ void clients_flush(void)
             continue;
         }
         *link = client->next;
+        drop_script(client);
         hf__buf_finish(&client->in);
         hf__buf_finish(&client->out);
         free(client);
@@ -214,12 +246,20 @@ void clients_flush(void)
     }
 }
 
+bool clients_served(void)
+{
+    for (const struct client *client = clients; client; client = client->next)
+        if (client->viewers || client->out.size > 0)
+            return false;
+    return true;
+}
+
 /* ---- listening ------------------------------------------------------------------------------ */
 
 static void on_hello(struct client *client, const struct hf_frame *frame)
 {
     struct hf_msg_hello hello, answer = {HF_WIRE_MAGIC, HF_WIRE_VERSION};
-    if (!hf__get_hello(frame, &hello)) {
+    if (client->greeted || !hf__get_hello(frame, &hello)) {
         refuse(client, "this is not a holdfast client");
         return;
     }
@@ -232,44 +272,139 @@ static void on_hello(struct client *client, const struct hf_frame *frame)
     client_touch(client);
 }
 
+static bool channel_is_free(const struct client *client, uint32_t channel)
+{
+    return channel != 0 && !viewer_find(client, channel);
+}
+
+/* Pieces of the script that the next START is about. */
+static void on_script(struct client *client, const struct hf_frame *frame)
+{
+    if (client->script < 0)
+        client->script = memfile_new("script");
+    if (frame->size > HF_MAX_SCRIPT - client->script_size)
+        refuse(client, "the script is larger than 256 MiB");
+    else if (client->script < 0 || hf__write_all(client->script, frame->payload, frame->size) < 0)
+        refuse(client, "the box has no memory left for the script");
+    client->script_size += frame->size;
+}
+
 static void on_start(struct client *client, const struct hf_frame *frame)
 {
     struct hf_msg_start start;
-    if (!hf__get_start(frame, &start) || frame->channel == 0 || job_find(client, frame->channel)) {
+    if (!hf__get_start(frame, &start) || !channel_is_free(client, frame->channel) ||
+        !(start.flags & HF_START_SCRIPT) != (client->script < 0))
         refuse(client, "malformed START");
-        return;
-    }
-    job_start(client, frame, &start, config);
+    else
+        job_start(client, frame, &start, client->script, config);
+    drop_script(client);
 }
 
-/* Messages about a job that is over are late, not wrong: the outcome may be on its way. */
-static bool on_job_message(const struct hf_frame *frame, struct job *job)
+static void on_attach(struct client *client, const struct hf_frame *frame)
+{
+    struct hf_msg_attach attach;
+    if (!hf__get_attach(frame, &attach) || !channel_is_free(client, frame->channel))
+        refuse(client, "malformed ATTACH");
+    else
+        viewer_attach(client, frame->channel, &attach);
+}
+
+static void on_list(struct client *client, const struct hf_frame *frame)
+{
+    uint8_t what;
+    if (!hf__get_list(frame, &what) || frame->channel == 0) {
+        refuse(client, "malformed LIST");
+        return;
+    }
+    if (what == HF_LIST_JOBS)
+        list_jobs(&client->out, frame->channel);
+    else
+        list_sessions(&client->out, frame->channel);
+    client_touch(client);
+}
+
+static void on_stop(struct client *client, const struct hf_frame *frame)
+{
+    struct hf_msg_stop stop;
+    if (hf__get_stop(frame, &stop))
+        warden_stop(stop.grace_ms);
+    else
+        refuse(client, "malformed STOP");
+}
+
+static void on_forget(struct client *client, const struct hf_frame *frame)
+{
+    const char *session;
+    if (hf__get_forget(frame, &session))
+        session_forget(session);
+    else
+        refuse(client, "malformed FORGET");
+}
+
+static bool on_signal(const struct hf_frame *frame, struct job *job)
+{
+    struct hf_msg_signal signal;
+    if (!hf__get_signal(frame, &signal))
+        return false;
+    if (job)
+        (void)job_signal(job, (int)signal.signal, signal.tree);
+    return true;
+}
+
+static bool on_cancel(const struct hf_frame *frame, struct job *job)
+{
+    uint64_t grace_ms;
+    if (!hf__get_cancel(frame, &grace_ms))
+        return false;
+    if (job && grace_ms != HF_GRACE_OWN)
+        job->grace_ns = grace_ms * HF_MS_NS;
+    if (job)
+        job_end(job, HF_WIRE_CANCELLED);
+    return true;
+}
+
+static bool on_resize(const struct hf_frame *frame, struct job *job)
+{
+    struct hf_msg_resize resize;
+    if (!hf__get_resize(frame, &resize))
+        return false;
+    if (job)
+        job_resize(job, resize.rows, resize.columns);
+    return true;
+}
+
+static bool on_window(const struct hf_frame *frame, struct viewer *viewer)
 {
     struct hf_msg_window window;
-    struct hf_msg_signal signal;
+    return hf__get_window(frame, &window) &&
+           (!viewer || viewer_grant(viewer, window.stream, window.bytes));
+}
+
+/* Messages about a job that is over are late, not wrong: the outcome may be on its way. The same is
+ * true of input from a viewer that does not feed the job. */
+static bool on_job_message(const struct hf_frame *frame, struct viewer *viewer)
+{
+    struct job *job = viewer ? viewer->job : NULL;
+    bool feeds = job && job->in.owner == viewer;
     switch (frame->type) {
     case HF_MSG_STDIN:
-        return frame->size <= HF_MAX_DATA && (!job || job_input(job, frame->payload, frame->size));
+        return frame->size <= HF_MAX_DATA &&
+               (!feeds || input_add(job, frame->payload, frame->size));
     case HF_MSG_STDIN_EOF:
-        if (job)
-            job_input_eof(job);
+        if (feeds)
+            input_eof(job);
         return frame->size == 0;
     case HF_MSG_WINDOW:
-        return hf__get_window(frame, &window) &&
-               (!job || job_grant(job, window.stream, window.bytes));
+        return on_window(frame, viewer);
     case HF_MSG_SIGNAL:
-        if (!hf__get_signal(frame, &signal))
-            return false;
-        if (job)
-            (void)job_signal(job, (int)signal.signal);
-        return true;
+        return on_signal(frame, job);
+    case HF_MSG_RESIZE:
+        return on_resize(frame, job);
     case HF_MSG_CANCEL:
-        if (job)
-            job_end(job, HF_WIRE_CANCELLED);
-        return frame->size == 0;
+        return on_cancel(frame, job);
     case HF_MSG_DETACH:
-        if (job)
-            job_detach(job);
+        if (viewer)
+            viewer_detach(viewer);
         return frame->size == 0;
     default:
         return false;
@@ -278,21 +413,35 @@ static bool on_job_message(const struct hf_frame *frame, struct job *job)
 
 static void on_frame(struct client *client, const struct hf_frame *frame)
 {
-    struct hf_msg_stop stop;
-    if (!client->greeted) {
-        if (frame->type == HF_MSG_HELLO)
-            on_hello(client, frame);
-        else
-            refuse(client, "say hello first");
-    } else if (frame->type == HF_MSG_START) {
+    if (!client->greeted && frame->type != HF_MSG_HELLO) {
+        refuse(client, "say hello first");
+        return;
+    }
+    switch (frame->type) {
+    case HF_MSG_HELLO:
+        on_hello(client, frame);
+        break;
+    case HF_MSG_SCRIPT:
+        on_script(client, frame);
+        break;
+    case HF_MSG_START:
         on_start(client, frame);
-    } else if (frame->type == HF_MSG_STOP) {
-        if (hf__get_stop(frame, &stop))
-            warden_stop(stop.grace_ms);
-        else
-            refuse(client, "malformed STOP");
-    } else if (!on_job_message(frame, job_find(client, frame->channel))) {
-        refuse(client, "malformed message");
+        break;
+    case HF_MSG_ATTACH:
+        on_attach(client, frame);
+        break;
+    case HF_MSG_LIST:
+        on_list(client, frame);
+        break;
+    case HF_MSG_FORGET:
+        on_forget(client, frame);
+        break;
+    case HF_MSG_STOP:
+        on_stop(client, frame);
+        break;
+    default:
+        if (!on_job_message(frame, viewer_find(client, frame->channel)))
+            refuse(client, "malformed message");
     }
 }
 
@@ -344,6 +493,7 @@ void client_accept(int socket, const struct hf_msg_config *box_config)
     }
     config = box_config;
     client->socket = (struct source){.fd = socket, .ready = client_ready, .owner = client};
+    client->script = -1;
     client->in = HF_BUF(HF_MAX_FRAME + HF_FRAME_HEADER + READ_SIZE);
     client->out = HF_BUF(HF_MAX_UNSENT);
     client->next = clients;

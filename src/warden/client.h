@@ -9,10 +9,15 @@
 #include "warden/loop.h"
 #include "wire/message.h"
 
+struct viewer;
+
 struct client {
     struct client *next;
     struct source socket;
     struct hf_buf in, out;
+    struct viewer *viewers;
+    int script; /* what it has sent for the job that it will start next, or -1 */
+    size_t script_size;
     bool greeted, dirty, closing;
     bool full; /* the socket took nothing of a stream's bytes */
 };
@@ -22,6 +27,8 @@ void client_accept(int socket, const struct hf_msg_config *config);
 /* Something may have to be sent; done once at the end of the loop's turn. */
 void client_touch(struct client *client);
 void clients_flush(void);
+/* True if nobody is owed anything. */
+bool clients_served(void);
 
 void client_tell_started(struct client *client, uint32_t channel,
                          const struct hf_msg_started *message);
@@ -29,5 +36,10 @@ void client_tell_not_started(struct client *client, uint32_t channel,
                              const struct hf_msg_not_started *message);
 void client_tell_stdin_window(struct client *client, uint32_t channel, uint32_t bytes);
 void client_tell_stdin_closed(struct client *client, uint32_t channel);
+void client_tell_exit(struct client *client, uint32_t channel, const struct hf_msg_exit *message);
+void client_tell_log_end(struct client *client, uint32_t channel);
+void client_tell_attached(struct client *client, uint32_t channel,
+                          const struct hf_msg_attached *message);
+void client_tell_not_attached(struct client *client, uint32_t channel);
 
 #endif

@@ -29,7 +29,7 @@ static void put_words(char **vector, size_t *count, struct hf_words words)
 }
 
 bool environ_build(struct environment *env, const struct hf_msg_config *config,
-                   const struct hf_msg_start *start, const struct user *user)
+                   const struct hf_msg_start *start, const struct user *user, const char *hints)
 {
     const char *name = user->name[0] ? user->name : "nobody";
     const char *const own[ENVIRON_OWN][2] = {
@@ -42,6 +42,7 @@ bool environ_build(struct environment *env, const struct hf_msg_config *config,
         {"LANG", "C.UTF-8"},
         {"SANDBOX", "holdfast"},
         {"HOLDFAST_BOX", config->box},
+        {"HOLDFAST_SESSION", hints},
     };
     size_t count = 0;
     *env = (struct environment){0};
@@ -50,6 +51,8 @@ bool environ_build(struct environment *env, const struct hf_msg_config *config,
     if (!env->vector)
         return false;
     for (size_t i = 0; i < ENVIRON_OWN; i++) {
+        if (!own[i][1])
+            continue;
         if (asprintf(&env->own[i], "%s=%s", own[i][0], own[i][1]) < 0) {
             env->own[i] = NULL;
             return false;

@@ -5,7 +5,7 @@
 #include "warden/user.h"
 #include "wire/message.h"
 
-#define ENVIRON_OWN 8
+#define ENVIRON_OWN 9
 
 struct environment {
     char **vector;          /* for execve */
@@ -13,9 +13,10 @@ struct environment {
 };
 
 /* The environment of a job: built-in values, then the box's own, then the job's; the later wins.
- * False when memory runs out; it is to be finished all the same. */
+ * `hints` are for the shell of a session, which takes them out again; NULL for none. False when
+ * memory runs out; it is to be finished all the same. */
 bool environ_build(struct environment *env, const struct hf_msg_config *config,
-                   const struct hf_msg_start *start, const struct user *user);
+                   const struct hf_msg_start *start, const struct user *user, const char *hints);
 void environ_finish(struct environment *env);
 
 /* The value of `name`, or NULL. */

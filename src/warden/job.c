@@ -4,27 +4,28 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/fd.h"
 #include "warden/client.h"
-#include "warden/stub.h"
+#include "warden/input.h"
+#include "warden/output.h"
+#include "warden/pty.h"
+#include "warden/session.h"
+#include "warden/shelf.h"
 #include "warden/tree.h"
+#include "warden/viewer.h"
 
-#define DEFAULT_GRACE_MS 2000
-#define DEFAULT_DRAIN_MS 100
 /* Between two looks at a tree that is being killed. */
 #define KILL_INTERVAL (5 * HF_MS_NS)
 #define ANNOUNCE_AFTER (5 * HF_MS_NS)
-#define SMALL_READ 4096
 
 struct job *jobs;
 static uint32_t job_count, last_id;
@@ -55,12 +56,15 @@ static volatile int32_t *take_place(struct job *job)
     return NULL; /* not reached: there are never more jobs than places */
 }
 
-/* ---- reading what the job prints ------------------------------------------------------------ */
-
-static bool stream_finished(const struct stream *stream)
+static void leave_place(struct job *job)
 {
-    return stream->pipe.fd < 0 || stream->ring.head >= stream->must_reach;
+    static volatile int32_t nobody;
+    owners[job->main - main_processes] = NULL;
+    job->main = &nobody;
+    job_count--;
 }
+
+/* ---- how it ends ---------------------------------------------------------------------------- */
 
 static void job_over(struct job *job)
 {
@@ -68,159 +72,27 @@ static void job_over(struct job *job)
     job->deadline = job->timeout_at = 0;
     job->exit.total[0] = job->out[0].ring.head;
     job->exit.total[1] = job->out[1].ring.head;
-    loop_close(&job->in);
-    if (job->client)
-        client_touch(job->client);
+    if (!(job->flags & HF_START_TTY))
+        input_close(job);
+    viewers_touch(job);
 }
 
-static void check_drained(struct job *job)
+void job_drained(struct job *job)
 {
-    if (job->state == JOB_DRAINING && job->out[0].pipe.fd < 0 && job->out[1].pipe.fd < 0)
+    if (job->state == JOB_DRAINING && output_closed(job))
         job_over(job);
 }
-
-/* A listening client's unsent bytes are never overwritten: its slowness stops this job, here. Once
- * the outcome is settled what comes later is for the log alone. */
-static uint64_t keep_from(const struct stream *stream)
-{
-    const struct job *job = stream->job;
-    bool listening = job->client && !job->exit_told;
-    return listening ? stream->sent : stream->ring.head;
-}
-
-static void stream_ready(void *owner, uint32_t events)
-{
-    struct stream *stream = owner;
-    struct iovec parts[2];
-    ssize_t size = 0;
-    if (events & EPOLLIN) {
-        int count = ring_room(&stream->ring, keep_from(stream), stream->chunk, parts);
-        if (count == 0) {
-            loop_want(&stream->pipe, 0);
-            return;
-        }
-        size = readv(stream->pipe.fd, parts, count);
-        if (size < 0 && (errno == EAGAIN || errno == EINTR))
-            return;
-    }
-    if (size <= 0) {
-        loop_close(&stream->pipe);
-        check_drained(stream->job);
-        return;
-    }
-    ring_commit(&stream->ring, (size_t)size);
-    if ((size_t)size == stream->chunk && stream->chunk < HF_STREAM_WINDOW)
-        stream->chunk *= 4;
-    if (stream->job->client)
-        client_touch(stream->job->client);
-}
-
-void job_sent(struct job *job, int stream, size_t size)
-{
-    job->out[stream].sent += size;
-    loop_want(&job->out[stream].pipe, EPOLLIN);
-}
-
-bool job_grant(struct job *job, uint8_t stream, uint32_t bytes)
-{
-    if (stream < 1 || stream > 2 || bytes > UINT32_MAX - job->out[stream - 1].window)
-        return false;
-    job->out[stream - 1].window += bytes;
-    client_touch(job->client);
-    return true;
-}
-
-bool job_ready_to_tell(const struct job *job)
-{
-    return job->state == JOB_OVER && !job->exit_told && job->out[0].sent >= job->exit.total[0] &&
-           job->out[1].sent >= job->exit.total[1];
-}
-
-/* ---- feeding its stdin ---------------------------------------------------------------------- */
-
-static void close_input(struct job *job)
-{
-    if (job->in.fd < 0)
-        return;
-    loop_close(&job->in);
-    ring_finish(&job->input);
-    if (job->client && !job->input_eof)
-        client_tell_stdin_closed(job->client, job->channel);
-}
-
-static void acknowledge_input(struct job *job, size_t size)
-{
-    job->input_unacked += (uint32_t)size;
-    bool empty = job->input_written == job->input.head;
-    if (job->client && (empty || job->input_unacked >= HF_STDIN_WINDOW / 4)) {
-        client_tell_stdin_window(job->client, job->channel, job->input_unacked);
-        job->input_unacked = 0;
-    }
-}
-
-static void input_ready(void *owner, uint32_t events)
-{
-    struct job *job = owner;
-    struct iovec parts[2];
-    (void)events;
-    size_t left = (size_t)(job->input.head - job->input_written);
-    int count = ring_view(&job->input, job->input_written, left, parts);
-    if (count > 0) {
-        ssize_t size = writev(job->in.fd, parts, count);
-        if (size < 0 && (errno == EAGAIN || errno == EINTR)) {
-            loop_want(&job->in, EPOLLOUT);
-            return;
-        }
-        if (size < 0) {
-            close_input(job);
-            return;
-        }
-        job->input_written += (uint64_t)size;
-        acknowledge_input(job, (size_t)size);
-    }
-    bool more = job->input_written < job->input.head;
-    if (!more && job->input_eof)
-        close_input(job);
-    else
-        loop_want(&job->in, more ? EPOLLOUT : 0);
-}
-
-bool job_input(struct job *job, const void *data, size_t size)
-{
-    struct iovec parts[2];
-    if (job->in.fd < 0 || job->input_eof || size == 0)
-        return true;
-    int count = ring_room(&job->input, job->input_written, size, parts);
-    size_t room = count == 0 ? 0 : parts[0].iov_len + (count == 2 ? parts[1].iov_len : 0);
-    if (room < size)
-        return false;
-    memcpy(parts[0].iov_base, data, parts[0].iov_len);
-    if (count == 2)
-        memcpy(parts[1].iov_base, (const char *)data + parts[0].iov_len, parts[1].iov_len);
-    ring_commit(&job->input, size);
-    if (job->in.events == 0)
-        input_ready(job, 0);
-    return true;
-}
-
-void job_input_eof(struct job *job)
-{
-    job->input_eof = true;
-    if (job->in.fd >= 0 && job->in.events == 0)
-        input_ready(job, 0);
-}
-
-/* ---- how it ends ---------------------------------------------------------------------------- */
 
 static void tell_not_started(struct job *job, int exit_code, int sys_errno, const char *reason)
 {
     struct hf_msg_not_started message = {(uint32_t)exit_code, (uint32_t)sys_errno, reason};
-    if (job->client)
-        client_tell_not_started(job->client, job->channel, &message);
-    job->exit_told = true;
-    for (int i = 0; i < 2; i++)
-        loop_close(&job->out[i].pipe);
+    job->flags |= HF_START_FORGET;
+    output_close(job);
     job_over(job);
+    while (job->viewers) {
+        client_tell_not_started(job->viewers->client, job->viewers->channel, &message);
+        viewer_free(job->viewers);
+    }
 }
 
 /* What is in the pipes now was printed by the job; what comes after the drain time, by children
@@ -230,13 +102,20 @@ static void begin_drain(struct job *job)
     job->state = JOB_DRAINING;
     job->timeout_at = 0;
     job->deadline = hf__now_ns() + (int64_t)job->drain_ns;
-    for (int i = 0; i < 2; i++) {
-        int waiting = 0;
-        if (job->out[i].pipe.fd >= 0 && ioctl(job->out[i].pipe.fd, FIONREAD, &waiting) == 0)
-            job->out[i].must_reach = job->out[i].ring.head + (uint64_t)waiting;
-    }
-    close_input(job);
-    check_drained(job);
+    output_mark_end(job);
+    if (!(job->flags & HF_START_TTY))
+        input_close(job);
+    job_drained(job);
+}
+
+static void leave_session(struct job *job)
+{
+    if (!job->session)
+        return;
+    session_commit(job->session, job->state_fd);
+    session_release(job->session);
+    job->session = NULL;
+    job->state_fd = -1;
 }
 
 static void main_ended(struct job *job, int status, const struct stub_report *usage)
@@ -244,7 +123,9 @@ static void main_ended(struct job *job, int status, const struct stub_report *us
     if (job->exit_known)
         return;
     job->exit_known = true;
+    job->ended_ms = hf__date_ms();
     *job->main = 0;
+    leave_session(job);
     if (usage) {
         job->exit.wall_ns = usage->wall_ns;
         job->exit.cpu_ns = usage->cpu_ns;
@@ -264,12 +145,29 @@ static void main_ended(struct job *job, int status, const struct stub_report *us
 static void tree_empty(struct job *job)
 {
     job->stub = NULL;
+    job->kill_at = 0;
+    viewers_touch(job);
     if (job->state == JOB_ENDING && *job->main == 0)
         begin_drain(job);
 }
 
+static void announce(struct job *job)
+{
+    struct hf_msg_started message = {job->id};
+    for (const struct viewer *viewer = job->viewers; viewer && !job->started;
+         viewer = viewer->next_of_job)
+        if (viewer->how == VIEW_START)
+            client_tell_started(viewer->client, viewer->channel, &message);
+    job->started = true;
+}
+
 void job_reported(struct job *job, const struct stub_report *report)
 {
+    if (report->event == STUB_RUNNING) {
+        announce(job);
+        viewers_touch(job);
+        return;
+    }
     if (report->event == STUB_FAILED)
         tell_not_started(job, report->exit_code, report->sys_errno, report->reason);
     else if (report->event == STUB_ENDED)
@@ -280,24 +178,38 @@ void job_reported(struct job *job, const struct stub_report *report)
 
 void job_end(struct job *job, uint8_t outcome)
 {
-    if (job->state == JOB_OVER || job->state == JOB_ENDING)
+    int64_t kill_at = hf__now_ns() + (int64_t)job->grace_ns;
+    /* Asked again, with less patience. */
+    if (job->kill_at > kill_at)
+        job->kill_at = kill_at;
+    if (job->kill_at || (!job->stub && job->state != JOB_RUNNING))
         return;
-    job->state = JOB_ENDING;
-    job->timeout_at = 0;
-    job->exit.outcome = outcome;
-    job->deadline = hf__now_ns() + (int64_t)job->grace_ns;
+    if (job->state == JOB_RUNNING) {
+        job->state = JOB_ENDING;
+        job->timeout_at = 0;
+        job->exit.outcome = outcome;
+    }
+    job->kill_at = kill_at;
     if (job->stub)
         tree_signal(stub_pid(job->stub), SIGTERM, NULL);
 }
 
-int job_signal(struct job *job, int signal)
+int job_signal(struct job *job, int signal, bool tree)
 {
+    if (tree && job->stub)
+        return tree_signal(stub_pid(job->stub), signal, NULL) > 0 ? 0 : -1;
     pid_t pid = *job->main;
     if (pid <= 0) {
         errno = ESRCH;
         return -1;
     }
     return tree_signal_one(pid, signal);
+}
+
+void job_resize(struct job *job, uint32_t rows, uint32_t columns)
+{
+    if ((job->flags & HF_START_TTY) && job->out[0].pipe.fd >= 0)
+        pty_resize(job->out[0].pipe.fd, rows, columns);
 }
 
 /* Children of the warden that are not stubs come from a job that killed its own stub. Nobody could
@@ -312,6 +224,8 @@ static void kill_orphans(void)
 void job_stub_died(struct job *job, int status)
 {
     job->stub = NULL;
+    job->kill_at = 0;
+    viewers_touch(job);
     if (!WIFEXITED(status))
         kill_orphans();
     siginfo_t info;
@@ -321,6 +235,8 @@ void job_stub_died(struct job *job, int status)
         /* The stub had reaped it and died before it could say so. */
         *job->main = 0;
         job->exit_known = true;
+        job->ended_ms = hf__date_ms();
+        leave_session(job);
         if (job->state == JOB_RUNNING)
             job->exit.outcome = HF_WIRE_LOST;
         begin_drain(job);
@@ -360,100 +276,110 @@ static void kill_on(struct job *job, int64_t now)
         if (empty && ++job->empty_looks > 20)
             tree_signal_one(stub, SIGKILL);
     }
-    job->deadline = now + KILL_INTERVAL;
+    job->kill_at = now + KILL_INTERVAL;
 }
 
 static void drain_on(struct job *job, int64_t now)
 {
-    if (stream_finished(&job->out[0]) && stream_finished(&job->out[1]))
+    if (output_reached_end(job))
         job_over(job);
-    else
-        job->deadline = now + KILL_INTERVAL; /* the client is slow, not the job */
+    else /* a reader holds the job back: what it has printed is owed all the same */
+        job->deadline = now + HF_DRAIN_MS * HF_MS_NS;
 }
 
 static int64_t sooner(int64_t a, int64_t b)
 {
-    return !a ? b : !b ? a : a < b ? a : b;
+    return !a || (b && b < a) ? b : a;
+}
+
+static void job_tick(struct job *job, int64_t now)
+{
+    if (job->timeout_at && now >= job->timeout_at)
+        job_end(job, HF_WIRE_TIMED_OUT);
+    if (job->kill_at && now >= job->kill_at)
+        kill_on(job, now);
+    if (job->deadline && now >= job->deadline)
+        drain_on(job, now);
+    if (job->announce_at && now >= job->announce_at) {
+        job->announce_at = 0;
+        viewers_touch(job);
+    }
 }
 
 int64_t jobs_tick(int64_t now)
 {
-    int64_t next = 0;
+    int64_t next = shelf_tick(now);
     if (orphans_left) {
         kill_orphans();
-        next = now + KILL_INTERVAL;
+        next = sooner(next, now + KILL_INTERVAL);
     }
     for (struct job *job = jobs; job; job = job->next) {
-        if (job->timeout_at && now >= job->timeout_at)
-            job_end(job, HF_WIRE_TIMED_OUT);
-        if (job->deadline && now >= job->deadline) {
-            if (job->state == JOB_ENDING)
-                kill_on(job, now);
-            else if (job->state == JOB_DRAINING)
-                drain_on(job, now);
-        }
-        if (job->announce_at && now >= job->announce_at) {
-            job->announce_at = 0;
-            if (job->client)
-                client_touch(job->client);
-        }
-        next = sooner(sooner(next, job->announce_at), sooner(job->deadline, job->timeout_at));
+        job_tick(job, now);
+        next = sooner(sooner(next, job->kill_at), sooner(job->deadline, job->timeout_at));
+        next = sooner(next, job->announce_at);
     }
     return next;
 }
 
 /* ---- the list ------------------------------------------------------------------------------- */
 
-struct job *job_find(const struct client *client, uint32_t channel)
+struct job *job_by_id(uint32_t id)
 {
     for (struct job *job = jobs; job; job = job->next)
-        if (job->client == client && job->channel == channel)
+        if (job->id == id)
             return job;
-    return NULL;
-}
-
-void job_detach(struct job *job)
-{
-    job->client = NULL;
-    if (job->kill_on_detach)
-        job_end(job, HF_WIRE_CANCELLED);
-    job_input_eof(job);
-    for (int i = 0; i < 2; i++)
-        loop_want(&job->out[i].pipe, EPOLLIN);
+    return shelf_find(id);
 }
 
 void jobs_end_all(uint8_t outcome, uint64_t grace_ns)
 {
     for (struct job *job = jobs; job; job = job->next) {
         job->grace_ns = grace_ns;
-        /* A job that is over may have left children in the background. */
-        if (job->state != JOB_OVER && job->state != JOB_DRAINING)
-            job_end(job, outcome);
-        else if (job->stub)
-            tree_signal(stub_pid(job->stub), SIGTERM, NULL);
+        job_end(job, outcome);
     }
 }
 
-static void job_free(struct job *job)
+void job_free(struct job *job)
 {
-    loop_close(&job->in);
-    ring_finish(&job->input);
-    for (int i = 0; i < 2; i++) {
-        loop_close(&job->out[i].pipe);
+    while (job->viewers)
+        viewer_free(job->viewers);
+    loop_close(&job->in.pipe);
+    ring_finish(&job->in.ring);
+    output_close(job);
+    for (int i = 0; i < 2; i++)
         ring_finish(&job->out[i].ring);
-    }
-    owners[job->main - main_processes] = NULL;
+    leave_session(job);
+    free(job->user);
+    free(job->session_name);
     free(job);
-    job_count--;
+}
+
+/* Its processes are gone, so nothing of it can change any more. */
+static void finish(struct job *job)
+{
+    leave_place(job);
+    loop_close(&job->in.pipe);
+    if (job->flags & HF_START_FORGET)
+        job->keep_ns = 0;
+    if (job->viewers || job->keep_ns)
+        shelf_put(job, hf__now_ns());
+    else
+        job_free(job);
+}
+
+/* The bytes that are still in a pipe, from children that are gone now, belong to the log. */
+static bool is_finished(const struct job *job)
+{
+    return job->state == JOB_OVER && !job->stub && output_closed(job);
 }
 
 void jobs_sweep(void)
 {
     for (struct job **link = &jobs; *link;) {
         struct job *job = *link;
-        if (job->state == JOB_OVER && !job->stub && (job->exit_told || !job->client)) {
+        if (is_finished(job)) {
             *link = job->next;
-            job_free(job);
+            finish(job);
         } else {
             link = &job->next;
         }
@@ -462,35 +388,61 @@ void jobs_sweep(void)
 
 /* ---- how it begins -------------------------------------------------------------------------- */
 
-static struct job *job_new(struct client *client, uint32_t channel,
-                           const struct hf_msg_start *start)
+static uint64_t milliseconds(uint64_t wanted, uint64_t fallback)
+{
+    return (wanted ? wanted : fallback) * HF_MS_NS;
+}
+
+static struct job *job_new(const struct hf_msg_start *start)
 {
     struct job *job = job_count < HF_MAX_JOBS ? calloc(1, sizeof *job) : NULL;
     if (!job)
         return NULL;
-    int64_t now = hf__now_ns();
     job_count++;
     job->id = ++last_id;
     job->main = take_place(job);
-    job->channel = channel;
-    job->client = client;
+    job->flags = start->flags;
+    job->state_fd = -1;
     job->kill_on_detach = start->flags & HF_START_KILL_ON_DETACH;
-    job->grace_ns = (start->grace_ms ? start->grace_ms : DEFAULT_GRACE_MS) * HF_MS_NS;
-    job->drain_ns = (start->drain_ms ? start->drain_ms : DEFAULT_DRAIN_MS) * HF_MS_NS;
-    job->timeout_at = start->timeout_ms ? now + (int64_t)start->timeout_ms * HF_MS_NS : 0;
-    job->in = (struct source){.fd = -1, .ready = input_ready, .owner = job};
-    job->input.max = HF_STDIN_WINDOW;
-    for (int i = 0; i < 2; i++) {
-        struct stream *stream = &job->out[i];
-        stream->pipe = (struct source){.fd = -1, .ready = stream_ready, .owner = stream};
-        stream->ring.max = HF_JOB_LOG;
-        stream->chunk = SMALL_READ;
-        stream->window = start->window;
-        stream->job = job;
-    }
+    job->grace_ns = milliseconds(start->grace_ms, HF_GRACE_MS);
+    job->drain_ns = milliseconds(start->drain_ms, HF_DRAIN_MS);
+    job->keep_ns = milliseconds(start->keep_ms, HF_KEEP_MS);
+    job->timeout_ms = start->timeout_ms;
+    job->timeout_at = start->timeout_ms ? hf__now_ns() + (int64_t)start->timeout_ms * HF_MS_NS : 0;
+    job->started_ms = hf__date_ms();
+    job->tag = start->tag;
+    input_init(job);
+    output_init(&job->out[0], job);
+    output_init(&job->out[1], job);
     job->next = jobs;
     jobs = job;
     return job;
+}
+
+/* One line for people: the words, or the beginning of the script. */
+static void describe(struct job *job, const struct hf_msg_start *start, int script)
+{
+    char *to = job->command;
+    size_t left = sizeof job->command;
+    if (script >= 0) {
+        ssize_t size = pread(script, to, left - 1, 0);
+        to[size > 0 ? size : 0] = '\0';
+    } else {
+        const char *word = start->argv.first;
+        for (uint32_t i = 0; i < start->argv.count && left > 1; i++) {
+            int n = snprintf(to, left, "%s%s", i ? " " : "", word);
+            size_t used = n < 0 ? 0 : (size_t)n < left ? (size_t)n : left - 1;
+            to += used;
+            left -= used;
+            if (i + 1 < start->argv.count)
+                word = hf__words_next(word);
+        }
+    }
+    for (to = job->command; *to; to++)
+        if ((unsigned char)*to < ' ')
+            *to = ' ';
+    job->user = start->user[0] ? strdup(start->user) : NULL;
+    job->session_name = start->session[0] ? strdup(start->session) : NULL;
 }
 
 /* One pipe; the warden's end does not block, the job's end does, as programs expect. */
@@ -504,11 +456,23 @@ static bool make_pipe(struct source *ours, int *theirs, bool we_write)
     return hf__set_nonblocking(ours->fd) == 0;
 }
 
-static bool make_pipes(struct job *job, uint32_t flags, struct stub_plan *plan)
+static bool make_terminal(struct job *job, const struct hf_msg_start *start, int *stdio)
 {
-    int *stdio = plan->stdio;
-    if (flags & HF_START_STDIN) {
-        if (!make_pipe(&job->in, &stdio[0], true))
+    if (!pty_open(start->rows, start->columns, &job->out[0].pipe.fd, &stdio[0]))
+        return false;
+    /* epoll waits for one thing per descriptor. */
+    job->in.pipe.fd = fcntl(job->out[0].pipe.fd, F_DUPFD_CLOEXEC, 3);
+    stdio[1] = fcntl(stdio[0], F_DUPFD_CLOEXEC, 3);
+    stdio[2] = fcntl(stdio[0], F_DUPFD_CLOEXEC, 3);
+    return job->in.pipe.fd >= 0 && stdio[1] >= 0 && stdio[2] >= 0;
+}
+
+static bool make_pipes(struct job *job, const struct hf_msg_start *start, int *stdio)
+{
+    if (start->flags & HF_START_TTY)
+        return make_terminal(job, start, stdio);
+    if (start->flags & HF_START_STDIN) {
+        if (!make_pipe(&job->in.pipe, &stdio[0], true))
             return false;
     } else {
         stdio[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -517,41 +481,92 @@ static bool make_pipes(struct job *job, uint32_t flags, struct stub_plan *plan)
     }
     if (!make_pipe(&job->out[0].pipe, &stdio[1], false))
         return false;
-    if (flags & HF_START_MERGE)
+    if (start->flags & HF_START_MERGE)
         stdio[2] = fcntl(stdio[1], F_DUPFD_CLOEXEC, 3);
     else if (!make_pipe(&job->out[1].pipe, &stdio[2], false))
         return false;
     return stdio[2] >= 0;
 }
 
-void job_start(struct client *client, const struct hf_frame *frame,
-               const struct hf_msg_start *start, const struct hf_msg_config *config)
+/* The user whose session it is; all names of root are one. */
+static const char *user_key(const struct hf_msg_start *start, const struct hf_msg_config *config)
 {
-    uint32_t channel = frame->channel;
-    struct stub_plan plan = {frame, config, {-1, -1, -1}, NULL};
-    struct job *job = job_new(client, channel, start);
-    if (!job) {
+    static const char *const root[] = {"root", "0", "root:root", "0:0"};
+    const char *user = start->user[0] ? start->user : config->user;
+    for (size_t i = 0; i < sizeof root / sizeof root[0]; i++)
+        if (strcmp(user, root[i]) == 0)
+            return "";
+    return user;
+}
+
+static bool enter_session(struct job *job, const struct hf_msg_start *start, struct stub_plan *plan)
+{
+    if (!start->session[0])
+        return true;
+    struct session *session = session_get(start->session, user_key(start, plan->config));
+    if (!session)
+        return false;
+    session_hold(session);
+    job->session = session;
+    job->state_fd = plan->new_state = session_new_state();
+    plan->state = session_state(session);
+    plan->texts[0] = session_text(HF_SHELL_BASH);
+    plan->texts[1] = session_text(HF_SHELL_SH);
+    return plan->new_state >= 0 && plan->texts[0] >= 0 && plan->texts[1] >= 0;
+}
+
+/* Everything the job needs, then its stub. NULL: what is missing; errno says why. */
+static const char *set_off(struct job *job, const struct hf_msg_start *start,
+                           struct stub_plan *plan)
+{
+    if (!enter_session(job, start, plan))
+        return "no room is left in the box for another session";
+    if (!make_pipes(job, start, plan->stdio))
+        return start->flags & HF_START_TTY ? "the box has no terminal to give"
+                                           : "no descriptor is left in the box";
+    job->stub = stub_start(plan, job);
+    return job->stub ? NULL : "no process is left in the box";
+}
+
+void job_start(struct client *client, const struct hf_frame *frame,
+               const struct hf_msg_start *start, int script, const struct hf_msg_config *config)
+{
+    struct stub_plan plan = {.frame = frame,
+                             .config = config,
+                             .stdio = {-1, -1, -1},
+                             .script = script,
+                             .state = -1,
+                             .new_state = -1,
+                             .texts = {-1, -1}};
+    struct job *job = job_new(start);
+    struct viewer *viewer =
+        job ? viewer_new(job, client, frame->channel, VIEW_START, start->window) : NULL;
+    if (!viewer) {
         struct hf_msg_not_started message = {125, EAGAIN, "the box has too many jobs already"};
-        client_tell_not_started(client, channel, &message);
+        client_tell_not_started(client, frame->channel, &message);
+        if (job)
+            job_over(job);
         return;
     }
     HF_FAULT("warden-job");
+    describe(job, start, script);
     plan.main_process = job->main;
-    if (make_pipes(job, start->flags, &plan))
-        job->stub = stub_start(&plan, job);
+    const char *failure = set_off(job, start, &plan);
     int error = errno;
     for (int i = 0; i < 3; i++)
         if (plan.stdio[i] >= 0)
             close(plan.stdio[i]);
-    if (!job->stub) {
-        tell_not_started(job, 125, error, "no process or descriptor is left in the box");
+    if (failure) {
+        tell_not_started(job, 125, error, failure);
         return;
     }
-    for (int i = 0; i < 2; i++)
-        loop_want(&job->out[i].pipe, EPOLLIN);
+    if (job->in.pipe.fd >= 0)
+        job->in.owner = viewer;
+    output_resume(job);
+    if (start->flags & HF_START_CONFIRM)
+        return; /* the stub will say when it runs */
     /* Most jobs are over sooner than a client can be woken twice: the news of the start waits a
      * moment for company. */
-    struct hf_msg_started message = {job->id};
-    client_tell_started(client, channel, &message);
+    announce(job);
     job->announce_at = hf__now_ns() + ANNOUNCE_AFTER;
 }

@@ -135,7 +135,7 @@ static _Noreturn void serve(void)
         clients_flush();
         jobs_sweep();
         if (stop_deadline) {
-            if (!jobs || hf__now_ns() >= stop_deadline)
+            if ((!jobs && clients_served()) || hf__now_ns() >= stop_deadline)
                 _exit(0);
             next = next && next < stop_deadline ? next : stop_deadline;
         }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define SMALLEST 4096
+#define SMALLEST_KEPT 64
 
 uint64_t ring_tail(const struct ring *ring)
 {
@@ -21,27 +22,52 @@ static int split(const struct ring *ring, uint64_t from, size_t size, struct iov
 }
 
 /* Positions keep their meaning: each byte moves to its place modulo the new capacity. */
+static bool move_to(struct ring *ring, size_t capacity)
+{
+    char *data = malloc(capacity);
+    if (!data)
+        return false;
+    struct ring other = {.data = data, .capacity = capacity, .max = ring->max, .head = ring->head};
+    for (uint64_t at = ring_tail(ring); at < ring->head;) {
+        struct iovec from[2], to[2];
+        ring_view(ring, at, (size_t)(ring->head - at), from);
+        split(&other, at, from[0].iov_len, to);
+        memcpy(to[0].iov_base, from[0].iov_base, to[0].iov_len);
+        at += to[0].iov_len;
+    }
+    free(ring->data);
+    *ring = other;
+    return true;
+}
+
 static bool grow(struct ring *ring)
 {
     size_t capacity = ring->capacity ? ring->capacity * 4 : SMALLEST;
     if (capacity > ring->max)
         capacity = ring->max;
-    if (capacity <= ring->capacity)
-        return false;
-    char *data = malloc(capacity);
-    if (!data)
-        return false;
-    struct ring larger = {.data = data, .capacity = capacity, .max = ring->max, .head = ring->head};
-    for (uint64_t at = ring_tail(ring); at < ring->head;) {
-        struct iovec from[2], to[2];
-        ring_view(ring, at, (size_t)(ring->head - at), from);
-        split(&larger, at, from[0].iov_len, to);
-        memcpy(to[0].iov_base, from[0].iov_base, to[0].iov_len);
-        at += to[0].iov_len;
+    return capacity > ring->capacity && move_to(ring, capacity);
+}
+
+void ring_trim(struct ring *ring)
+{
+    size_t capacity = SMALLEST_KEPT;
+    while (capacity < ring->capacity && capacity < ring->head)
+        capacity *= 2;
+    if (capacity < ring->capacity)
+        (void)move_to(ring, capacity);
+}
+
+uint64_t ring_lines_back(const struct ring *ring, uint64_t from, uint64_t lines)
+{
+    uint64_t at = ring->head;
+    while (at > from) {
+        char before = ring->data[(size_t)(at - 1) & (ring->capacity - 1)];
+        /* The newline at the very end closes the last line, it does not begin another. */
+        if (before == '\n' && at < ring->head && --lines == 0)
+            break;
+        at--;
     }
-    free(ring->data);
-    *ring = larger;
-    return true;
+    return at;
 }
 
 int ring_room(struct ring *ring, uint64_t keep, size_t wanted, struct iovec parts[2])
@@ -49,7 +75,8 @@ int ring_room(struct ring *ring, uint64_t keep, size_t wanted, struct iovec part
     if (keep > ring->head)
         keep = ring->head;
     size_t used = (size_t)(ring->head - keep);
-    while (ring->capacity - used < wanted && grow(ring))
+    /* It grows before it forgets anything, wanted or not: it is the log, too. */
+    while (ring->head + wanted > ring->capacity && grow(ring))
         ;
     size_t room = ring->capacity > used ? ring->capacity - used : 0;
     if (room > wanted)

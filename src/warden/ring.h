@@ -22,13 +22,19 @@ struct ring {
 /* The oldest byte that is still there. */
 uint64_t ring_tail(const struct ring *ring);
 
-/* Where up to `wanted` bytes may be written without losing anything from `keep` on. Grows the ring
- * while it may. Returns the number of parts filled in (0: no room). */
+/* Where up to `wanted` bytes may be written without losing anything from `keep` on; what lies before
+ * is lost only when the ring has grown as far as it may. Returns the number of parts filled in (0: no room). */
 int ring_room(struct ring *ring, uint64_t keep, size_t wanted, struct iovec parts[2]);
 void ring_commit(struct ring *ring, size_t size);
 
 /* The bytes from `from`, at most `size`; they must be there. */
 int ring_view(const struct ring *ring, uint64_t from, size_t size, struct iovec parts[2]);
+
+/* The first byte of the last `lines` lines between `from` and the end. An unfinished line counts. */
+uint64_t ring_lines_back(const struct ring *ring, uint64_t from, uint64_t lines);
+
+/* Gives back memory that holds nothing; for a stream that has ended. */
+void ring_trim(struct ring *ring);
 
 void ring_finish(struct ring *ring);
 

@@ -25,7 +25,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -33,13 +33,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/fd.h"
 #include "base/sys.h"
+#include "warden/command.h"
 #include "warden/environ.h"
 #include "warden/job.h"
 #include "warden/loop.h"
+#include "warden/memfile.h"
 #include "warden/user.h"
 
 /* Raised so that the kernel's OOM killer takes a job and not the warden. */
@@ -47,15 +50,32 @@
 /* Where a stub keeps its socket and /dev/null; everything above is closed. */
 #define SOCKET_FD 3
 #define NULL_FD 4
+/* Above what a job's shell finds its files at; see command.h. */
+#define FIRST_FILE_FD 20
 /* A request up to this size goes in the packet itself, a larger one in a memory file. */
 #define INLINE_MAX KIB(16)
 /* More than a few idle stubs are of no use. */
 #define IDLE_MAX 4
 
-/* From the warden to a stub, with the job's three descriptors and, for a large request, a fourth. */
+/* What comes with a job, by descriptor. All but the first three are optional. */
+enum {
+    FD_STDIN,
+    FD_STDOUT,
+    FD_STDERR,
+    FD_REQUEST, /* a large START message */
+    FD_SCRIPT,
+    FD_STATE,
+    FD_NEW_STATE,
+    FD_TEXT_BASH,
+    FD_TEXT_SH,
+    FD_COUNT
+};
+
+/* From the warden to a stub, with the descriptors that `present` has a bit for. */
 struct handover {
     uint64_t size;
     volatile int32_t *main_process; /* a stub is a fork of the warden: the address is the same */
+    uint32_t present;
 };
 
 /* ---- in the stub ---------------------------------------------------------------------------- */
@@ -137,11 +157,16 @@ static void exec_in_path(char *const *argv, char *const *env)
     errno = error;
 }
 
-static void explain_exec(const char *program)
+static void explain_exec(const struct command *command)
 {
     int error = errno;
+    const char *program = command->tries[0][0];
     struct stat st;
-    if (error == ENOENT && strchr(program, '/') && stat(program, &st) == 0)
+    if (command->shell)
+        fail(127, error, "the box has neither bash nor sh to run it");
+    else if (command->interpreted)
+        fail(126, error, "the interpreter that the script names cannot be executed");
+    else if (error == ENOENT && strchr(program, '/') && stat(program, &st) == 0)
         fail(126, error, "'%.300s' cannot be executed, its interpreter is missing", program);
     else if (error == ENOENT || error == ENOTDIR)
         fail(127, error, "'%.300s' was not found in the box", program);
@@ -152,8 +177,10 @@ static void explain_exec(const char *program)
 struct main_plan {
     const char *workdir;
     const struct user *user;
-    char *const *argv, *const *env;
+    const struct command *command;
+    char *const *env;
     volatile int32_t *main_process;
+    bool tty;
 };
 
 /* From here to execve it borrows the stub's memory, on a stack of its own. */
@@ -163,6 +190,8 @@ static int run_main(void *data)
     reset_signals();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     setsid();
+    if (plan->tty)
+        (void)ioctl(STDIN_FILENO, TIOCSCTTY, 0);
     if (!become(plan->user)) {
         fail(125, errno, "cannot become user %u:%u in the box", plan->user->uid, plan->user->gid);
         _exit(125);
@@ -176,9 +205,15 @@ static int run_main(void *data)
     umask(022);
     /* Before it can do anything to its stub. */
     *plan->main_process = getpid();
-    exec_in_path(plan->argv, plan->env);
+    for (int i = 0; i < 2 && plan->command->tries[i]; i++) {
+        if (!command_place_descriptors(plan->command, i))
+            break;
+        exec_in_path(plan->command->tries[i], plan->env);
+        if (errno != ENOENT)
+            break;
+    }
     *plan->main_process = 0;
-    explain_exec(plan->argv[0]);
+    explain_exec(plan->command);
     _exit(126);
 }
 
@@ -240,54 +275,106 @@ static void let_go_of_pipes(void)
         dup3(NULL_FD, i, O_CLOEXEC);
 }
 
-static void run_job(const struct hf_frame *frame, const struct hf_msg_config *config,
-                    volatile int32_t *main_pid)
+/* FAILED is the whole report of a job that never ran. */
+static void report_failure(void)
+{
+    let_go_of_pipes();
+    send_report();
+}
+
+struct request {
+    struct hf_msg_start start;
+    const struct hf_msg_config *config;
+    volatile int32_t *main_process;
+    const int *fds;
+};
+
+static bool build(const struct request *request, const struct user *user, struct command *command,
+                  struct environment *env)
+{
+    const struct hf_msg_start *start = &request->start;
+    struct command_files files = {.script = request->fds[FD_SCRIPT],
+                                  .state = request->fds[FD_STATE],
+                                  .new_state = request->fds[FD_NEW_STATE],
+                                  .texts = {request->fds[FD_TEXT_BASH], request->fds[FD_TEXT_SH]}};
+    return command_build(command, start, &files) &&
+           environ_build(env, request->config, start, user, command->hints);
+}
+
+static void run_job(const struct request *request)
 {
     struct user user;
-    struct hf_msg_start start;
+    const struct hf_msg_start *start = &request->start;
+    const struct hf_msg_config *config = request->config;
+    struct command command;
+    struct environment env = {0};
     memset(&report, 0, sizeof report);
-    if (!hf__get_start(frame, &start))
-        _exit(125);
-    const char *workdir = choose(start.workdir, choose(config->workdir, "/"));
-    if (!user_lookup(choose(start.user, config->user), &user, report.reason,
+    if (!user_lookup(choose(start->user, config->user), &user, report.reason,
                      sizeof report.reason)) {
         report.event = STUB_FAILED;
         report.exit_code = 125;
-        let_go_of_pipes();
-        send_report();
+        report_failure();
         return;
     }
-    struct environment env;
-    char **argv = hf__words_vector(start.argv);
-    if (!argv || !environ_build(&env, config, &start, &user))
+    if (!build(request, &user, &command, &env))
         _exit(125);
+    bool tty = start->flags & HF_START_TTY;
+    if (tty)
+        (void)!fchown(STDIN_FILENO, user.uid, (gid_t)-1); /* its own terminal, also by name */
+    struct main_plan main_plan = {
+        .workdir = choose(start->workdir, choose(config->workdir, "/")),
+        .user = &user,
+        .command = &command,
+        .env = env.vector,
+        .main_process = request->main_process,
+        .tty = tty,
+    };
     int64_t started = hf__now_ns();
-    struct main_plan main_plan = {workdir, &user, argv, env.vector, main_pid};
     pid_t main_process = start_main(&main_plan);
     if (main_process < 0)
         fail(125, errno, "cannot start another process in the box");
-    let_go_of_pipes();
-    free(argv);
+    command_finish(&command);
     environ_finish(&env);
     HF_FAULT("stub-started");
-    if (report.event != STUB_FAILED) {
-        reap_all(main_process, started);
-    } else {
+    if (report.event == STUB_FAILED) {
         if (main_process > 0)
             (void)waitpid(main_process, NULL, 0);
+        report_failure();
+        return;
+    }
+    let_go_of_pipes();
+    if (start->flags & HF_START_CONFIRM) {
+        report.event = STUB_RUNNING;
         send_report();
     }
+    reap_all(main_process, started);
 }
 
-/* The job's descriptors go where it expects them. */
-static bool arrange_descriptors(const int *fds, size_t count)
+/* Each descriptor by what it is; -1 where there is none. The first three go where the job expects
+ * them, the others above everything that a job's shell is given. */
+static bool sort_descriptors(uint32_t present, const int *received, size_t count, int *ret_fds)
 {
-    for (int i = 0; i < 3; i++)
-        if (dup2(fds[i], i) < 0)
+    size_t next = 0;
+    for (int i = 0; i < FD_COUNT; i++) {
+        ret_fds[i] = -1;
+        if (!(present >> i & 1))
+            continue;
+        if (next == count)
             return false;
-    for (size_t i = 0; i < count; i++)
-        close(fds[i]);
-    return true;
+        int fd = received[next++];
+        ret_fds[i] = i <= FD_STDERR ? dup2(fd, i) : fcntl(fd, F_DUPFD_CLOEXEC, FIRST_FILE_FD);
+        close(fd);
+        if (ret_fds[i] < 0)
+            return false;
+    }
+    return next == count && next >= 3;
+}
+
+static void close_files(int *fds)
+{
+    for (int i = FD_REQUEST; i < FD_COUNT; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
 }
 
 /* One job after the other, until the warden closes its end. */
@@ -300,20 +387,23 @@ static _Noreturn void stub_main(const struct hf_msg_config *config)
     for (;;) {
         struct handover head;
         struct hf_frame frame = {.type = HF_MSG_START};
-        int fds[4];
-        size_t count = 4;
+        int received[FD_COUNT], fds[FD_COUNT];
+        size_t count = FD_COUNT;
         char *large = NULL;
-        ssize_t size = hf__recv_fds(SOCKET_FD, packet, sizeof packet, fds, &count);
-        if (size < (ssize_t)sizeof head || count < 3)
+        ssize_t size = hf__recv_fds(SOCKET_FD, packet, sizeof packet, received, &count);
+        if (size < (ssize_t)sizeof head)
             _exit(0);
         memcpy(&head, packet, sizeof head);
-        if (count == 4 && hf__read_fd(fds[3], HF_MAX_FRAME, &large, NULL) < 0)
+        if (!sort_descriptors(head.present, received, count, fds) ||
+            (fds[FD_REQUEST] >= 0 && hf__read_fd(fds[FD_REQUEST], HF_MAX_FRAME, &large, NULL) < 0))
             _exit(125);
         frame.payload = (const uint8_t *)(large ? large : packet + sizeof head);
         frame.size = head.size;
-        if (!arrange_descriptors(fds, count))
+        struct request request = {.config = config, .main_process = head.main_process, .fds = fds};
+        if (!hf__get_start(&frame, &request.start))
             _exit(125);
-        run_job(&frame, config, head.main_process);
+        run_job(&request);
+        close_files(fds);
         /* Nothing of a job stays where the next one's stub could be made to show it. */
         explicit_bzero(packet, (size_t)size);
         if (large)
@@ -374,7 +464,7 @@ static bool read_report(struct stub *stub)
     }
     struct job *job = stub->job;
     message.reason[sizeof message.reason - 1] = '\0';
-    if (message.event != STUB_ENDED || message.empty)
+    if (message.event == STUB_FAILED || message.event == STUB_EMPTY || message.empty)
         set_idle(stub);
     job_reported(job, &message);
     return true;
@@ -443,37 +533,33 @@ static struct stub *stub_new(const struct hf_msg_config *config)
     return stub;
 }
 
-static int put_in_memory(const struct hf_frame *frame)
-{
-    int fd = memfd_create("job", MFD_CLOEXEC);
-    if (fd < 0)
-        return -1;
-    if (hf__write_all(fd, frame->payload, frame->size) == 0 && lseek(fd, 0, SEEK_SET) == 0)
-        return fd;
-    close(fd);
-    return -1;
-}
-
 static bool hand_over(struct stub *stub, const struct stub_plan *plan)
 {
     char packet[sizeof(struct handover) + INLINE_MAX];
     const struct hf_frame *frame = plan->frame;
-    struct handover head = {frame->size, plan->main_process};
-    int fds[4] = {plan->stdio[0], plan->stdio[1], plan->stdio[2], -1};
-    size_t count = 3, size = sizeof head;
-    memcpy(packet, &head, sizeof head);
+    struct handover head = {.size = frame->size, .main_process = plan->main_process};
+    size_t count = 0, size = sizeof head;
+    _cleanup_close_ int request = -1;
     if (frame->size > INLINE_MAX) {
-        fds[count] = put_in_memory(frame);
-        if (fds[count++] < 0)
+        request = memfile_with("job", frame->payload, frame->size);
+        if (request < 0)
             return false;
     } else {
         memcpy(packet + size, frame->payload, frame->size);
         size += frame->size;
     }
-    int result = hf__send_fds(stub->socket.fd, packet, size, fds, count);
-    if (fds[3] >= 0)
-        close(fds[3]);
-    return result == 0;
+    const int all[FD_COUNT] = {plan->stdio[0],  plan->stdio[1], plan->stdio[2],
+                               request,         plan->script,   plan->state,
+                               plan->new_state, plan->texts[0], plan->texts[1]};
+    int fds[FD_COUNT];
+    for (int i = 0; i < FD_COUNT; i++) {
+        if (all[i] < 0)
+            continue;
+        head.present |= 1U << i;
+        fds[count++] = all[i];
+    }
+    memcpy(packet, &head, sizeof head);
+    return hf__send_fds(stub->socket.fd, packet, size, fds, count) == 0;
 }
 
 struct stub *stub_start(const struct stub_plan *plan, struct job *job)

@@ -17,9 +17,10 @@ struct job;
 struct stub;
 
 enum stub_event {
-    STUB_FAILED = 1, /* the main process could not be started; the tree is empty */
-    STUB_ENDED = 2,  /* the main process ended */
-    STUB_EMPTY = 3,  /* the tree is empty */
+    STUB_FAILED = 1,  /* the main process could not be started; the tree is empty */
+    STUB_ENDED = 2,   /* the main process ended */
+    STUB_EMPTY = 3,   /* the tree is empty */
+    STUB_RUNNING = 4, /* the main process runs; told if the job asked for it */
 };
 
 /* What a stub tells the warden, in one packet. */
@@ -33,12 +34,16 @@ struct stub_report {
     char reason[512];
 };
 
-/* What a job runs with. */
+/* What a job runs with. The caller keeps its copies of all descriptors. */
 struct stub_plan {
     const struct hf_frame *frame; /* the START message as it came */
     const struct hf_msg_config *config;
-    int stdio[3];                   /* the job's ends of its pipes; the caller keeps its copies */
+    int stdio[3];                   /* the job's ends of its pipes */
     volatile int32_t *main_process; /* shared memory: where the stub leaves the pid */
+    /* Memory files, or -1: */
+    int script;
+    int state, new_state; /* of the session */
+    int texts[2];         /* what a session's bash and sh read first */
 };
 
 /* Gives the job to an idle stub, or to a new one. NULL with errno. */

@@ -28,11 +28,10 @@
 struct process {
     pid_t pid, parent;
     char state;
-    bool inside;
     unsigned long long start; /* with the pid, names one process for good */
 };
 
-struct table {
+struct tree_look {
     struct process *rows;
     size_t count, capacity;
 };
@@ -56,57 +55,64 @@ static bool read_process(int proc, const char *name, struct process *ret)
     for (int field = 5; field < 22 && *at; field++)
         at += 1 + strcspn(at + 1, " ");
     ret->start = strtoull(at, NULL, 10);
-    ret->inside = false;
     return true;
 }
 
-static bool add_row(struct table *table, const struct process *row)
+static bool add_row(struct tree_look *look, const struct process *row)
 {
-    if (table->count == table->capacity) {
-        size_t capacity = table->capacity ? table->capacity * 2 : 256;
+    if (look->count == look->capacity) {
+        size_t capacity = look->capacity ? look->capacity * 2 : 256;
         struct process *rows =
-            capacity > MAX_PROCESSES ? NULL : realloc(table->rows, capacity * sizeof *rows);
+            capacity > MAX_PROCESSES ? NULL : realloc(look->rows, capacity * sizeof *rows);
         if (!rows)
             return false;
-        table->rows = rows;
-        table->capacity = capacity;
+        look->rows = rows;
+        look->capacity = capacity;
     }
-    table->rows[table->count++] = *row;
+    look->rows[look->count++] = *row;
     return true;
 }
 
-static void scan(struct table *table)
+static int by_pid(const void *a, const void *b)
+{
+    const struct process *left = a, *right = b;
+    return (left->pid > right->pid) - (left->pid < right->pid);
+}
+
+static void scan(struct tree_look *look)
 {
     _cleanup_closedir_ DIR *proc = opendir("/proc");
-    table->count = 0;
+    look->count = 0;
     if (!proc)
         return;
     for (struct dirent *entry; (entry = readdir(proc));) {
         struct process row;
         if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
             continue;
-        if (read_process(dirfd(proc), entry->d_name, &row) && !add_row(table, &row))
-            return;
+        if (read_process(dirfd(proc), entry->d_name, &row) && !add_row(look, &row))
+            break;
     }
+    if (look->count)
+        qsort(look->rows, look->count, sizeof *look->rows, by_pid);
 }
 
-/* Children may stand before their parents in /proc, so repeat until nothing is added. */
-static void mark_descendants(struct table *table, pid_t root, bool (*spare)(pid_t pid))
+static const struct process *find(const struct tree_look *look, pid_t pid)
 {
-    bool added;
-    do {
-        added = false;
-        for (size_t i = 0; i < table->count; i++) {
-            struct process *row = &table->rows[i];
-            if (row->inside)
-                continue;
-            bool inside = row->parent == root && !(spare && spare(row->pid));
-            for (size_t k = 0; !inside && k < table->count; k++)
-                inside = table->rows[k].inside && table->rows[k].pid == row->parent;
-            row->inside = inside;
-            added |= inside;
-        }
-    } while (added);
+    struct process key = {.pid = pid};
+    return look->count ? bsearch(&key, look->rows, look->count, sizeof key, by_pid) : NULL;
+}
+
+/* Climbs to the parents. The look was not taken in one instant: a chain that ends nowhere, or in a
+ * circle of recycled pids, is not inside. */
+static bool is_inside(const struct tree_look *look, const struct process *row, pid_t root,
+                      bool (*spare)(pid_t pid))
+{
+    for (size_t steps = 0; row && steps <= look->count; steps++) {
+        if (row->parent == root)
+            return !(spare && spare(row->pid));
+        row = find(look, row->parent);
+    }
+    return false;
 }
 
 static uid_t owner_of(pid_t pid)
@@ -119,8 +125,9 @@ static uid_t owner_of(pid_t pid)
 
 static int signal_as_owner(int pidfd, pid_t pid, int signal)
 {
-    if (hf__pidfd_signal(pidfd, signal) == 0 || errno != EPERM)
-        return 0;
+    int first = hf__pidfd_signal(pidfd, signal);
+    if (first == 0 || errno != EPERM)
+        return first;
     uid_t owner = owner_of(pid);
     if (owner == 0 || seteuid(owner) < 0)
         return -1;
@@ -157,12 +164,19 @@ static bool is_dead(const struct process *row)
     return row->state == 'Z' || row->state == 'X';
 }
 
-static size_t signal_all(const struct table *table, int signal, bool only_running)
+struct target {
+    pid_t root;
+    bool (*spare)(pid_t pid);
+};
+
+static size_t signal_all(const struct tree_look *look, const struct target *target, int signal,
+                         bool only_running)
 {
     size_t seen = 0;
-    for (size_t i = 0; i < table->count; i++) {
-        const struct process *row = &table->rows[i];
-        if (!row->inside || is_dead(row) || (only_running && (row->state | 32) == 't'))
+    for (size_t i = 0; i < look->count; i++) {
+        const struct process *row = &look->rows[i];
+        if (is_dead(row) || (only_running && (row->state | 32) == 't') ||
+            !is_inside(look, row, target->root, target->spare))
             continue;
         seen++;
         signal_row(row, signal);
@@ -172,19 +186,49 @@ static size_t signal_all(const struct table *table, int signal, bool only_runnin
 
 size_t tree_signal(pid_t root, int signal, bool (*spare)(pid_t pid))
 {
-    struct table table = {0};
-    scan(&table);
-    mark_descendants(&table, root, spare);
+    struct tree_look look = {0};
+    struct target target = {root, spare};
+    scan(&look);
     for (int pass = 0; signal == SIGKILL && pass < STOP_PASSES; pass++) {
-        if (signal_all(&table, SIGSTOP, true) == 0)
+        if (signal_all(&look, &target, SIGSTOP, true) == 0)
             break;
-        scan(&table);
-        mark_descendants(&table, root, spare);
+        scan(&look);
     }
-    size_t seen = signal_all(&table, signal, false);
+    size_t seen = signal_all(&look, &target, signal, false);
     /* A stopped process takes a SIGTERM only once it runs again. */
-    if (signal != SIGKILL && signal != SIGSTOP)
-        signal_all(&table, SIGCONT, false);
-    free(table.rows);
+    if (signal == SIGTERM)
+        signal_all(&look, &target, SIGCONT, false);
+    free(look.rows);
+    return seen;
+}
+
+struct tree_look *tree_look(void)
+{
+    struct tree_look *look = calloc(1, sizeof *look);
+    if (look)
+        scan(look);
+    return look;
+}
+
+void tree_look_free(struct tree_look *look)
+{
+    if (look)
+        free(look->rows);
+    free(look);
+}
+
+size_t tree_members(const struct tree_look *look, pid_t root, uint32_t *ret_pids, size_t max,
+                    size_t *ret_filled)
+{
+    size_t seen = 0;
+    *ret_filled = 0;
+    for (size_t i = 0; i < look->count; i++) {
+        const struct process *row = &look->rows[i];
+        if (is_dead(row) || !is_inside(look, row, root, NULL))
+            continue;
+        seen++;
+        if (*ret_filled < max)
+            ret_pids[(*ret_filled)++] = (uint32_t)row->pid;
+    }
     return seen;
 }

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /*
@@ -14,6 +15,14 @@
  * are left alone with all that is beneath them; NULL spares none.
  */
 size_t tree_signal(pid_t root, int signal, bool (*spare)(pid_t pid));
+
+/* One look at all processes of the box, for many questions. */
+struct tree_look;
+struct tree_look *tree_look(void);
+void tree_look_free(struct tree_look *look);
+/* The living descendants of `root`: how many there are, and the first `max` of their pids. */
+size_t tree_members(const struct tree_look *look, pid_t root, uint32_t *ret_pids, size_t max,
+                    size_t *ret_filled);
 
 /* One process; takes the target's effective uid for the moment of the kill where that is needed,
  * because the warden has no CAP_KILL. */

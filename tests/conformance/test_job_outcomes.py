@@ -7,7 +7,7 @@ import pytest
 
 import harness
 
-KEYS = {"outcome", "exit_code", "signal", "reason", "stdout", "stderr", "stdout_bytes", "stderr_bytes",
+KEYS = {"outcome", "exit_code", "signal", "reason", "stdout", "stderr", "stdin_bytes", "stdout_bytes", "stderr_bytes",
         "truncated", "duration_ms", "cpu_ms", "max_rss_bytes", "job", "box"}
 
 

@@ -120,6 +120,81 @@ static void test_finish_keeps_the_limit(void **state)
     assert_int_equal(ring.head, 0);
 }
 
+static void test_nothing_is_forgotten_before_it_is_full(void **state)
+{
+    struct ring ring = {.max = 65536};
+    for (int i = 0; i < 65; i++)
+        fill(&ring, ring.head, 1000);
+    assert_int_equal(ring_tail(&ring), 0);
+    check(&ring, 0);
+    fill(&ring, ring.head, 1000);
+    assert_int_equal(ring_tail(&ring), 66000 - 65536);
+    ring_finish(&ring);
+}
+
+static void test_trim_keeps_every_byte(void **state)
+{
+    static const size_t sizes[] = {1, 63, 64, 65, 1000, 4096, 5000, 16384, 20000};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        struct ring ring = {.max = 16384};
+        fill(&ring, ring.head, sizes[i] > 16384 ? 16384 : sizes[i]);
+        if (sizes[i] > 16384)
+            fill(&ring, ring.head, sizes[i] - 16384);
+        uint64_t tail = ring_tail(&ring);
+        ring_trim(&ring);
+        assert_int_equal(ring_tail(&ring), tail);
+        assert_int_equal(ring.head, sizes[i]);
+        assert_true(ring.capacity < 2 * (sizes[i] < 64 ? 64 : sizes[i]));
+        check(&ring, tail);
+        ring_finish(&ring);
+    }
+}
+
+static void test_trim_of_nothing(void **state)
+{
+    struct ring ring = {.max = 4096};
+    ring_trim(&ring);
+    assert_null(ring.data);
+}
+
+static void write_text(struct ring *ring, const char *text)
+{
+    struct iovec parts[2];
+    size_t size = strlen(text);
+    int count = ring_room(ring, ring->head, size, parts);
+    assert_true(count > 0 && parts[0].iov_len + (count == 2 ? parts[1].iov_len : 0) == size);
+    memcpy(parts[0].iov_base, text, parts[0].iov_len);
+    if (count == 2)
+        memcpy(parts[1].iov_base, text + parts[0].iov_len, parts[1].iov_len);
+    ring_commit(ring, size);
+}
+
+static void test_lines_back(void **state)
+{
+    struct ring ring = {.max = 4096};
+    assert_int_equal(ring_lines_back(&ring, 0, 3), 0);
+    write_text(&ring, "a\nbb\nccc\n");
+    assert_int_equal(ring_lines_back(&ring, 0, 1), 5);
+    assert_int_equal(ring_lines_back(&ring, 0, 2), 2);
+    assert_int_equal(ring_lines_back(&ring, 0, 3), 0);
+    assert_int_equal(ring_lines_back(&ring, 0, 99), 0);
+    assert_int_equal(ring_lines_back(&ring, 4, 99), 4);
+    write_text(&ring, "dd"); /* an unfinished line is one */
+    assert_int_equal(ring_lines_back(&ring, 0, 1), 9);
+    assert_int_equal(ring_lines_back(&ring, 0, 2), 5);
+    ring_finish(&ring);
+}
+
+static void test_lines_back_through_the_wrap(void **state)
+{
+    struct ring ring = {.max = 4096};
+    for (int i = 0; i < 1500; i++)
+        write_text(&ring, "12345\n");
+    for (uint64_t lines = 1; lines < 600; lines++)
+        assert_int_equal(ring_lines_back(&ring, ring_tail(&ring), lines), 9000 - 6 * lines);
+    ring_finish(&ring);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -130,6 +205,11 @@ int main(void)
         cmocka_unit_test(test_the_log_keeps_the_last_part),
         cmocka_unit_test(test_a_keep_from_the_future_is_the_head),
         cmocka_unit_test(test_finish_keeps_the_limit),
+        cmocka_unit_test(test_nothing_is_forgotten_before_it_is_full),
+        cmocka_unit_test(test_trim_keeps_every_byte),
+        cmocka_unit_test(test_trim_of_nothing),
+        cmocka_unit_test(test_lines_back),
+        cmocka_unit_test(test_lines_back_through_the_wrap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

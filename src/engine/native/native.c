@@ -25,6 +25,7 @@
 #include "engine/native/doctor.h"
 #include "engine/native/inspect.h"
 #include "engine/native/state.h"
+#include "engine/native/stats.h"
 #include "engine/native/sweep.h"
 
 /* How long the end of a keeper is waited for before it is killed, and then given up. */
@@ -147,6 +148,13 @@ static int native_inspect(void *state, const char *name, hf_json **ret_json, hf_
     return result < 0 ? result : inspect_box(state, name, ret_json, reterr);
 }
 
+static int native_stats(void *state, const char *name, hf_stats *ret_stats, hf_error **reterr)
+{
+    _cleanup_close_ int boxes = -1, box = -1;
+    int result = find_box(state, name, &boxes, &box, reterr);
+    return result < 0 ? result : stats_box(state, boxes, box, name, ret_stats, reterr);
+}
+
 /* The lock tells who the keeper is; the descriptor makes sure that it stays he. */
 static void end_keeper(int box)
 {
@@ -205,6 +213,7 @@ const struct hf_engine hf__engine_native = {
     .oom_kills = native_oom_kills,
     .list = native_list,
     .inspect = native_inspect,
+    .stats = native_stats,
     .remove = native_remove,
     .sweep = native_sweep,
 };

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "warden/input.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "warden/client.h"
+#include "warden/viewer.h"
+
+/* What a person types to end the input of a terminal. */
+#define END_OF_INPUT "\x04"
+
+void input_close(struct job *job)
+{
+    struct input *in = &job->in;
+    if (in->pipe.fd < 0)
+        return;
+    loop_close(&in->pipe);
+    ring_finish(&in->ring);
+    if (in->owner && !in->eof)
+        client_tell_stdin_closed(in->owner->client, in->owner->channel);
+}
+
+static void acknowledge(struct input *in, size_t size)
+{
+    in->unacked += (uint32_t)size;
+    bool empty = in->written == in->ring.head;
+    if (in->owner && (empty || in->unacked >= HF_STDIN_WINDOW / 4)) {
+        client_tell_stdin_window(in->owner->client, in->owner->channel, in->unacked);
+        in->unacked = 0;
+    }
+}
+
+static void input_ready(void *owner, uint32_t events)
+{
+    struct job *job = owner;
+    struct input *in = &job->in;
+    struct iovec parts[2];
+    (void)events;
+    size_t left = (size_t)(in->ring.head - in->written);
+    int count = ring_view(&in->ring, in->written, left, parts);
+    if (count > 0) {
+        ssize_t size = writev(in->pipe.fd, parts, count);
+        if (size < 0 && (errno == EAGAIN || errno == EINTR)) {
+            loop_want(&in->pipe, EPOLLOUT);
+            return;
+        }
+        if (size < 0) {
+            input_close(job);
+            return;
+        }
+        in->written += (uint64_t)size;
+        acknowledge(in, (size_t)size);
+    }
+    bool more = in->written < in->ring.head;
+    /* A terminal stays open: the job prints through it. */
+    if (!more && in->eof && !(job->flags & HF_START_TTY))
+        input_close(job);
+    else
+        loop_want(&in->pipe, more ? EPOLLOUT : 0);
+}
+
+void input_init(struct job *job)
+{
+    job->in.pipe = (struct source){.fd = -1, .ready = input_ready, .owner = job};
+    job->in.ring.max = HF_STDIN_WINDOW;
+}
+
+static bool put(struct job *job, const void *data, size_t size)
+{
+    struct input *in = &job->in;
+    struct iovec parts[2];
+    int count = ring_room(&in->ring, in->written, size, parts);
+    size_t room = count == 0 ? 0 : parts[0].iov_len + (count == 2 ? parts[1].iov_len : 0);
+    if (room < size)
+        return false;
+    memcpy(parts[0].iov_base, data, parts[0].iov_len);
+    if (count == 2)
+        memcpy(parts[1].iov_base, (const char *)data + parts[0].iov_len, parts[1].iov_len);
+    ring_commit(&in->ring, size);
+    if (in->pipe.events == 0)
+        input_ready(job, 0);
+    return true;
+}
+
+bool input_add(struct job *job, const void *data, size_t size)
+{
+    struct input *in = &job->in;
+    if (in->pipe.fd < 0 || in->eof || size == 0)
+        return true;
+    in->total += size;
+    return put(job, data, size);
+}
+
+void input_eof(struct job *job)
+{
+    struct input *in = &job->in;
+    if (in->eof || in->pipe.fd < 0)
+        return;
+    if (job->flags & HF_START_TTY)
+        (void)put(job, END_OF_INPUT, 1);
+    in->eof = true;
+    if (in->pipe.fd >= 0 && in->pipe.events == 0)
+        input_ready(job, 0);
+}
+
+uint32_t input_room(const struct job *job)
+{
+    return (uint32_t)(HF_STDIN_WINDOW - (job->in.ring.head - job->in.written));
+}
