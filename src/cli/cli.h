@@ -11,7 +11,14 @@
 #include <stdlib.h>
 
 /* Exit codes of our own; everything else is the command's. */
-enum { EXIT_OK = 0, EXIT_UNUSABLE = 1, EXIT_USAGE = 2, EXIT_FAILED = 125 };
+enum {
+    EXIT_OK = 0,
+    EXIT_UNUSABLE = 1,
+    EXIT_USAGE = 2,
+    EXIT_TIMED_OUT = 124,
+    EXIT_FAILED = 125,
+    EXIT_INTERRUPTED = 130,
+};
 
 struct verb;
 
@@ -29,9 +36,21 @@ struct request {
     hf_job_options job;
     const char **job_env; /* NULL-terminated; job.env points here */
     size_t job_env_count;
-    const char *script; /* exec -c */
+    bool term_given;    /* -e TERM: ours is not passed on */
+    const char *text;   /* -c */
+    const char *script; /* --script */
+    char *script_data;  /* of the file; job.script points here */
+    const char **argv;  /* where the command's words are not all of it; job.argv points here */
     bool base64;
     bool interactive;
+    bool tty, detach;
+    const char *detach_keys; /* checked; NULL for the default */
+    /* other people's jobs */
+    uint64_t from_stdout, from_stderr;
+    uint64_t tail;
+    bool from_given, tail_given;
+    bool follow, no_stdin, running;
+    int signal; /* 0 for none */
     /* the rest */
     bool quiet, force, all, man;
     int64_t stop_grace_ms;
@@ -70,15 +89,16 @@ struct verb {
     bool takes_command; /* what follows "--" is a command to run */
     /* The word with this number and all after it are the command even without "--"; 0 for never. */
     size_t command_from;
-    /* What its words are, for completions. */
-    bool completes_boxes, completes_verbs;
+    /* What its words are, for completions. With jobs: a box first, then jobs of it. */
+    bool completes_boxes, completes_jobs, completes_verbs;
     const char *completes; /* "a|b|c", or NULL */
     int (*run)(struct request *request);
 };
 
 extern const struct verb *const verbs[]; /* NULL-terminated, in the order of the help */
-extern const struct verb verb_run, verb_up, verb_exec, verb_ps, verb_inspect, verb_stop, verb_rm,
-    verb_doctor, verb_completion, verb_version, verb_help;
+extern const struct verb verb_run, verb_up, verb_exec, verb_sh, verb_jobs, verb_attach, verb_logs,
+    verb_wait, verb_kill, verb_ps, verb_inspect, verb_stats, verb_stop, verb_rm, verb_doctor,
+    verb_completion, verb_version, verb_help;
 
 const struct verb *find_verb(const char *name);
 /* Reports an unknown verb with the nearest known one; returns the exit code. */
@@ -94,6 +114,18 @@ static inline void cleanup_context(hf_context **context)
 static inline void cleanup_box(hf_box **box)
 {
     hf_box_close(*box);
+}
+static inline void cleanup_job(hf_job **job)
+{
+    hf_job_close(*job);
+}
+static inline void cleanup_result(hf_result **result)
+{
+    hf_result_free(*result);
+}
+static inline void cleanup_jobs(hf_jobs **jobs)
+{
+    hf_jobs_free(*jobs);
 }
 static inline void cleanup_error(hf_error **error)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Completions for three shells. Each script is a list made from the tables and a few fixed lines
- * that look things up in it; names of boxes are asked of `holdfast ps -q` when they are needed.
+ * that look things up in it; names of boxes and numbers of jobs are asked of `holdfast ps -q` and
+ * `holdfast jobs -q` when they are needed.
  */
 #include <string.h>
 
@@ -46,6 +47,12 @@ static void print_verb_names(void)
         printf("%s%s", i ? " " : "", verbs[i]->name);
 }
 
+/* Files of the host are a good guess. */
+static bool takes_path(const hf_option_info *info)
+{
+    return strcmp(info->key, "volume") == 0 || strcmp(info->key, "script") == 0;
+}
+
 /* What the words of a verb are known to be. */
 static void print_words(const struct verb *verb)
 {
@@ -77,7 +84,7 @@ static void bash_value(const struct verb *verb, const hf_option_info *info)
         fputs("COMPREPLY=($(compgen -W '", stdout);
         print_choices(info->choices);
         fputs("' -- \"$cur\"))", stdout);
-    } else if (strcmp(info->key, "volume") == 0) {
+    } else if (takes_path(info)) {
         fputs("COMPREPLY=($(compgen -f -- \"$cur\"))", stdout);
     } else {
         fputs("COMPREPLY=()", stdout);
@@ -90,8 +97,11 @@ static void bash_verb(const struct verb *verb)
     printf("        %s)\n            flags='", verb->name);
     for_each_flag(verb, bash_flag);
     fputs("'\n", stdout);
+    if (verb->completes_jobs)
+        puts("            [[ -n $box ]] && words=$(holdfast jobs -q \"$box\" 2>/dev/null)");
     if (verb->completes_boxes)
-        puts("            words=$(holdfast ps -q 2>/dev/null)");
+        printf("            %swords=$(holdfast ps -q 2>/dev/null)\n",
+               verb->completes_jobs ? "[[ -z $box ]] && " : "");
     fputs("            words+='", stdout);
     print_words(verb);
     puts("'");
@@ -103,13 +113,15 @@ static void print_bash(void)
     puts("# bash completion for holdfast; made by `holdfast completion bash`\n"
          "_holdfast() {\n"
          "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
-         "    local verb= flags= words= i\n"
+         "    local verb= box= flags= words= i\n"
          "    for ((i = 1; i < COMP_CWORD; i++)); do\n"
          "        if [[ ${COMP_WORDS[i]} == -- ]]; then\n"
          "            COMPREPLY=($(compgen -c -- \"$cur\"))\n"
          "            return\n"
          "        fi\n"
-         "        [[ -z $verb && ${COMP_WORDS[i]} != -* ]] && verb=${COMP_WORDS[i]}\n"
+         "        [[ ${COMP_WORDS[i]} == -* ]] && continue\n"
+         "        [[ -n $verb && -z $box ]] && box=${COMP_WORDS[i]}\n"
+         "        [[ -z $verb ]] && verb=${COMP_WORDS[i]}\n"
          "    done\n"
          "    case \"$verb $prev\" in");
     for (size_t i = 0; verbs[i]; i++)
@@ -151,7 +163,7 @@ static void zsh_spec(const hf_option_info *info, const char *name)
             putchar('(');
             print_choices(info->choices);
             putchar(')');
-        } else if (strcmp(info->key, "volume") == 0) {
+        } else if (takes_path(info)) {
             fputs("_files", stdout);
         }
     }
@@ -178,6 +190,10 @@ static void print_zsh(void)
          "    local -a boxes=(${(f)\"$(holdfast ps -q 2>/dev/null)\"})\n"
          "    compadd -a boxes\n"
          "}\n"
+         "_holdfast_jobs() {\n"
+         "    local -a jobs=(${(f)\"$(holdfast jobs -q $words[2] 2>/dev/null)\"})\n"
+         "    compadd -a jobs\n"
+         "}\n"
          "_holdfast() {\n"
          "    local -a verbs=(");
     for (size_t i = 0; verbs[i]; i++) {
@@ -197,7 +213,9 @@ static void print_zsh(void)
     for (size_t i = 0; verbs[i]; i++) {
         printf("        %s)\n            _arguments -s \\\n", verbs[i]->name);
         for_each_flag(verbs[i], zsh_flag);
-        if (verbs[i]->completes_boxes) {
+        if (verbs[i]->completes_jobs) {
+            puts("                '1:box:_holdfast_boxes' '*:job:_holdfast_jobs'");
+        } else if (verbs[i]->completes_boxes) {
             puts("                '*:box:_holdfast_boxes'");
         } else if (verbs[i]->completes || verbs[i]->completes_verbs) {
             fputs("                '*:word:(", stdout);
@@ -221,7 +239,7 @@ static void fish_flag(const struct verb *verb, const hf_option_info *info)
     if (info->letter)
         printf(" -s %c", info->letter);
     if (info->argument)
-        fputs(strcmp(info->key, "volume") == 0 ? " -rF" : " -x", stdout);
+        fputs(takes_path(info) ? " -rF" : " -x", stdout);
     if (info->choices) {
         fputs(" -a '", stdout);
         print_choices(info->choices);
@@ -230,6 +248,12 @@ static void fish_flag(const struct verb *verb, const hf_option_info *info)
     fputs(" -d '", stdout);
     print_quoted(info->help, "\\");
     puts("'");
+}
+
+static void fish_words(const struct verb *verb, const char *command)
+{
+    printf("complete -c holdfast -n '__fish_seen_subcommand_from %s' -a '(%s)'\n", verb->name,
+           command);
 }
 
 static void print_fish(void)
@@ -244,9 +268,9 @@ static void print_fish(void)
     for (size_t i = 0; verbs[i]; i++) {
         for_each_flag(verbs[i], fish_flag);
         if (verbs[i]->completes_boxes)
-            printf("complete -c holdfast -n '__fish_seen_subcommand_from %s' "
-                   "-a '(holdfast ps -q 2>/dev/null)'\n",
-                   verbs[i]->name);
+            fish_words(verbs[i], "holdfast ps -q 2>/dev/null");
+        if (verbs[i]->completes_jobs)
+            fish_words(verbs[i], "holdfast jobs -q (commandline -opc)[3] 2>/dev/null");
         printf("complete -c holdfast -n '__fish_seen_subcommand_from %s' -a '", verbs[i]->name);
         print_words(verbs[i]);
         puts("'");

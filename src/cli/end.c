@@ -34,8 +34,8 @@ static void note_done(struct end_report *report, const char *name)
     report->done++;
 }
 
-int end_boxes(hf_context *context, const struct request *request, const char *const *names,
-              size_t count, const char *done, end_fn end)
+int end_each(void *subject, const struct request *request, const char *const *names, size_t count,
+             const char *done, end_fn end)
 {
     struct end_report report = {0};
     char *failures = NULL;
@@ -48,7 +48,7 @@ int end_boxes(hf_context *context, const struct request *request, const char *co
     }
     for (size_t i = 0; i < count; i++) {
         CLEANUP(cleanup_error) hf_error *error = NULL;
-        if (end(context, request, names[i], &error) < 0)
+        if (end(subject, request, names[i], &error) < 0)
             note_failure(&report, names[i], error);
         else
             note_done(&report, names[i]);

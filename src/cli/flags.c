@@ -161,6 +161,24 @@ const struct flag common_job_flags[] = {
     {{.key = "interactive", .letter = 'i', .help = "pass standard input on to the command"},
      set_true,
      FIELD(interactive)},
+    {{.key = "tty",
+      .letter = 't',
+      .help = "give the command a terminal, and yours to it; standard input must be one"},
+     set_true,
+     FIELD(tty)},
+    {{.key = "command",
+      .letter = 'c',
+      .argument = "TEXT",
+      .help = "a shell text in place of a command, for bash, or sh where the box has no bash; "
+              "words after -- are its $0, $1..."},
+     set_text,
+     FIELD(text)},
+    {{.key = "script",
+      .argument = "FILE",
+      .help = "the script in FILE in place of a command, of any size, - for standard input; words "
+              "after -- are its $1, $2..."},
+     set_text,
+     FIELD(script)},
     {{.key = "timeout",
       .argument = "DURATION",
       .help = "end the command and all it started after this long, exit code 124; 0 for never",
@@ -179,14 +197,43 @@ const struct flag common_job_flags[] = {
       .fallback = "100ms"},
      set_short_duration,
      FIELD(job.drain_ms)},
+    {{.key = "merge", .help = "put stderr into the same pipe as stdout"},
+     set_true,
+     FIELD(job.merge)},
+    END_OF_FLAGS,
+};
+
+/* The same names as the box's flags have: here they are for one job. */
+const struct flag job_place_flags[] = {
+    {{.key = "workdir",
+      .letter = 'w',
+      .argument = "DIR",
+      .help = "where the command starts",
+      .fallback = "the box's"},
+     set_text,
+     FIELD(job.workdir)},
+    {{.key = "env",
+      .letter = 'e',
+      .argument = "NAME[=VALUE]",
+      .help = "set a variable; without VALUE it is taken from your environment",
+      .repeats = true},
+     set_job_env},
+    {{.key = "user",
+      .letter = 'u',
+      .argument = "USER[:GROUP]",
+      .help = "who the command runs as, by name or number",
+      .fallback = "the box's"},
+     set_text,
+     FIELD(job.user)},
+    END_OF_FLAGS,
+};
+
+const struct flag capture_flags[] = {
     {{.key = "output-limit",
       .argument = "SIZE",
       .help = "with --json: how much of each stream is kept, the head and the tail of it",
       .fallback = "1m"},
      set_output_limit},
-    {{.key = "merge", .help = "put stderr into the same pipe as stdout"},
-     set_true,
-     FIELD(job.merge)},
     {{.key = "base64", .help = "with --json: the streams as exact bytes in base64"},
      set_true,
      FIELD(base64)},
@@ -279,6 +326,9 @@ struct parser {
 static int apply(struct request *request, const struct match *match, const char *value)
 {
     CLEANUP(cleanup_error) hf_error *error = NULL;
+    if (strcmp(match->info->key, "env") == 0 && strncmp(value, "TERM", 4) == 0 &&
+        (value[4] == '=' || value[4] == '\0'))
+        request->term_given = true;
     if (match->flag)
         return match->flag->set(request, match->flag, value);
     if (!request->spec && hf_spec_new(&request->spec, &error) < 0)
@@ -427,4 +477,6 @@ void request_finish(struct request *request)
     for (size_t i = 0; i < request->job_env_count; i++)
         free((char *)request->job_env[i]);
     free(request->job_env);
+    free(request->script_data);
+    free(request->argv);
 }

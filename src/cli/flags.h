@@ -24,7 +24,9 @@ const hf_option_info *group_info(const struct flag_group *group, size_t index);
 
 /* Flag groups that several verbs share. */
 extern const struct flag_group global_group;
-extern const struct flag common_job_flags[];
+extern const struct flag common_job_flags[]; /* of jobs that are started in front of us */
+extern const struct flag job_place_flags[];  /* where, with what and as whom one runs */
+extern const struct flag capture_flags[];    /* of what is captured for --json */
 extern const struct flag dry_run_flags[];
 
 /* Setters for rows of flag tables. */

@@ -14,8 +14,10 @@
 #include "cli/output.h"
 
 const struct verb *const verbs[] = {
-    &verb_run, &verb_up,     &verb_exec,       &verb_ps,      &verb_inspect, &verb_stop,
-    &verb_rm,  &verb_doctor, &verb_completion, &verb_version, &verb_help,    NULL,
+    &verb_run,        &verb_up,      &verb_exec, &verb_sh,   &verb_jobs,
+    &verb_attach,     &verb_logs,    &verb_wait, &verb_kill, &verb_ps,
+    &verb_inspect,    &verb_stats,   &verb_stop, &verb_rm,   &verb_doctor,
+    &verb_completion, &verb_version, &verb_help, NULL,
 };
 
 const struct verb *find_verb(const char *name)

@@ -119,6 +119,70 @@ void print_text(FILE *stream, const char *text, size_t width)
         fputc(' ', stream);
 }
 
+void print_cut(FILE *stream, const char *text, size_t width)
+{
+    static const char dots[] = "...";
+    CLEANUP(cleanup_text) char *safe = hf_escape(text);
+    const char *shown = safe ? safe : "?";
+    if (width < sizeof dots || columns(shown) <= width) {
+        fputs(shown, stream);
+        return;
+    }
+    size_t used = 0;
+    for (; *shown; shown++) {
+        bool starts = ((unsigned char)*shown & 0xc0) != 0x80;
+        if (starts && used + sizeof dots > width)
+            break;
+        used += starts;
+        fputc(*shown, stream);
+    }
+    fputs(dots, stream);
+}
+
+/* The length of the character at the front of `data`, or 0 if it is not one of UTF-8. */
+static size_t utf8_length(const unsigned char *data, size_t size)
+{
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    size_t length = data[0] < 0x80    ? 1
+                    : data[0] >= 0xf8 ? 0
+                    : data[0] >= 0xf0 ? 4
+                    : data[0] >= 0xe0 ? 3
+                    : data[0] >= 0xc0 ? 2
+                                      : 0;
+    if (length < 2 || length > size)
+        return length > size ? 0 : length;
+    uint32_t c = data[0] & (0xffU >> (length + 1));
+    for (size_t i = 1; i < length; i++) {
+        if ((data[i] & 0xc0) != 0x80)
+            return 0;
+        c = c << 6 | (data[i] & 0x3f);
+    }
+    bool surrogate = c >= 0xd800 && c <= 0xdfff;
+    return c < least[length] || c > 0x10ffff || surrogate ? 0 : length;
+}
+
+void print_json_bytes(FILE *stream, const char *data, size_t size)
+{
+    fputc('"', stream);
+    for (size_t i = 0; i < size;) {
+        size_t length = utf8_length((const unsigned char *)data + i, size - i);
+        if (length == 0)
+            fputs("\\ufffd", stream);
+        else if (length > 1)
+            fwrite(data + i, 1, length, stream);
+        else if (data[i] == '"' || data[i] == '\\')
+            fprintf(stream, "\\%c", data[i]);
+        else if (data[i] == '\n')
+            fputs("\\n", stream);
+        else if (data[i] < ' ' || data[i] == 0x7f)
+            fprintf(stream, "\\u%04x", (unsigned)data[i]);
+        else
+            fputc(data[i], stream);
+        i += length ? length : 1;
+    }
+    fputc('"', stream);
+}
+
 void print_json_string(FILE *stream, const char *text)
 {
     /* Escaped first: what is left is valid UTF-8 without control characters. */

@@ -30,6 +30,10 @@ const char *style(FILE *stream, enum style style);
 
 /* Text from somebody else, escaped, at least `width` columns wide. */
 void print_text(FILE *stream, const char *text, size_t width);
+/* The same, cut to `width` columns; 0 for all of it. */
+void print_cut(FILE *stream, const char *text, size_t width);
+/* A JSON string of any bytes; what is not UTF-8 becomes U+FFFD. */
+void print_json_bytes(FILE *stream, const char *data, size_t size);
 /* A JSON string with its quotes; null for NULL. */
 void print_json_string(FILE *stream, const char *text);
 /* A JSON document, indented for people; characters that could drive a terminal become \uNNNN. */

@@ -1,29 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
-#include <time.h>
 
 #include "cli/flags.h"
 #include "cli/output.h"
+#include "cli/units.h"
 
 static void cleanup_boxes(hf_boxes **boxes)
 {
     hf_boxes_free(*boxes);
-}
-
-/* The largest unit that fits: nobody reads seconds of a box that is a week old. */
-static void format_age(int64_t created, char *text, size_t size)
-{
-    int64_t age = (int64_t)time(NULL) - created;
-    if (age < 0)
-        age = 0;
-    if (age < 120)
-        snprintf(text, size, "%llds ago", (long long)age);
-    else if (age < 7200)
-        snprintf(text, size, "%lldm ago", (long long)(age / 60));
-    else if (age < 172800)
-        snprintf(text, size, "%lldh ago", (long long)(age / 3600));
-    else
-        snprintf(text, size, "%lldd ago", (long long)(age / 86400));
 }
 
 static size_t widest_name(const hf_boxes *boxes)

@@ -8,7 +8,7 @@ static void cleanup_boxes(hf_boxes **boxes)
     hf_boxes_free(*boxes);
 }
 
-static int remove_box(hf_context *context, const struct request *request, const char *name,
+static int remove_box(void *context, const struct request *request, const char *name,
                       hf_error **reterr)
 {
     int r = hf_box_remove(context, name, request->force ? HF_REMOVE_FORCE : 0, reterr);
@@ -35,7 +35,7 @@ static int remove_all(struct request *request, hf_context *context)
         return failure(HF_E_NO_SPACE, "out of memory");
     for (size_t i = 0; i < count; i++)
         names[i] = hf_boxes_get(boxes, i)->name;
-    int status = end_boxes(context, request, names, count, "removed", remove_box);
+    int status = end_each(context, request, names, count, "removed", remove_box);
     free(names);
     return status;
 }
@@ -52,7 +52,7 @@ static int run(struct request *request)
         return status;
     if (request->all)
         return remove_all(request, context);
-    return end_boxes(context, request, request->words, request->word_count, "removed", remove_box);
+    return end_each(context, request, request->words, request->word_count, "removed", remove_box);
 }
 
 static const struct flag flags[] = {

@@ -3,8 +3,7 @@
 #include "cli/flags.h"
 #include "cli/output.h"
 
-static int stop(hf_context *context, const struct request *request, const char *name,
-                hf_error **reterr)
+static int stop(void *context, const struct request *request, const char *name, hf_error **reterr)
 {
     return hf_box_stop(context, name, request->stop_grace_ms, reterr);
 }
@@ -17,7 +16,7 @@ static int run(struct request *request)
     int status = open_context(request, &context);
     if (status != 0)
         return status;
-    return end_boxes(context, request, request->words, request->word_count, "stopped", stop);
+    return end_each(context, request, request->words, request->word_count, "stopped", stop);
 }
 
 static const struct flag flags[] = {

@@ -9,8 +9,8 @@ import pytest
 
 import harness
 
-VERBS = ["run", "up", "exec", "ps", "inspect", "stop", "rm", "doctor", "completion", "version",
-         "help"]
+VERBS = ["run", "up", "exec", "sh", "jobs", "attach", "logs", "wait", "kill", "ps", "stats", "inspect",
+         "stop", "rm", "doctor", "completion", "version", "help"]
 ENDING = ["stop", "rm", "inspect"]
 
 

@@ -22,7 +22,8 @@ static const struct flag test_flags[] = {
 };
 
 static const struct flag_group test_groups[] = {{"Flags", test_flags}, {0}};
-static const struct flag_group box_groups[] = {{"Box", NULL}, {"Job", common_job_flags}, {0}};
+static const struct flag_group box_groups[] = {
+    {"Box", NULL}, {"Job", common_job_flags}, {"", capture_flags}, {0}};
 
 static const struct verb plain = {.name = "plain", .groups = test_groups, .max_words = 2};
 static const struct verb like_exec = {.name = "exec",
