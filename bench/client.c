@@ -93,6 +93,7 @@ static hf_result *run_job(hf_box *box, const hf_job_options *options)
 
 typedef struct warm_job {
     hf_box *box;
+    const hf_job_options *options;
     series times;
 } warm_job;
 
@@ -101,8 +102,21 @@ static void warm_job_once(void *data)
     warm_job *self = data;
     uint64_t begin = now_ns();
 
-    hf_result_free(run_job(self->box, &true_job));
+    hf_result_free(run_job(self->box, self->options));
     series_add(&self->times, (double)(now_ns() - begin));
+}
+
+/* What a session has to carry after some work: the variables of the box, and these. */
+static void fill_session(hf_box *box, const char *name)
+{
+    static const char text[] =
+        "cd /tmp; export A=1 B='two words'; list=(a b c); declare -A map=([x]=1)\n"
+        "f() { echo \"$1\"; }; g() { local x=1; return $x; }\n"
+        "h() { for i in 1 2 3; do f $i; done; }; alias ll='ls -l'; set -o pipefail";
+    const hf_job_options options = {
+        .size = sizeof options, .script = text, .script_size = sizeof text - 1, .session = name};
+
+    hf_result_free(run_job(box, &options));
 }
 
 /*
@@ -130,14 +144,24 @@ static char **box_environment(hf_box *box)
 static int measure_job(char **argv)
 {
     unsigned rounds = parse_count(argv[0]), warmup = parse_count(argv[1]);
-    warm_job job = {.box = create(NULL), .times.name = "job"};
+    const hf_job_options script_job = {
+        .size = sizeof script_job, .script = "true", .script_size = 4};
+    hf_job_options session_job = script_job;
+    session_job.session = "bench";
+    warm_job job = {.box = create(NULL), .options = &true_job, .times.name = "job"};
+    warm_job script = {.box = job.box, .options = &script_job, .times.name = "script"};
+    warm_job session = {.box = job.box, .options = &session_job, .times.name = "session"};
     process bare = {(char **)true_argv, box_environment(job.box), {.name = "bare"}};
-    const subject subjects[] = {{warm_job_once, &job, 1, 0}, {process_once, &bare, 1, 0}};
-    series *lists[] = {&job.times, &bare.times};
+    const subject subjects[] = {{warm_job_once, &job, 1, 0},
+                                {process_once, &bare, 1, 0},
+                                {warm_job_once, &script, 1, 0},
+                                {warm_job_once, &session, 1, 0}};
+    series *lists[] = {&job.times, &bare.times, &script.times, &session.times};
 
-    run_rounds(rounds, warmup, subjects, 2);
+    fill_session(job.box, session_job.session);
+    run_rounds(rounds, warmup, subjects, 4);
     destroy(job.box);
-    series_print(stdout, lists, 2);
+    series_print(stdout, lists, 4);
     return 0;
 }
 

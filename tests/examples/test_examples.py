@@ -78,6 +78,13 @@ def test_agent(installed, hf):
     assert "[exited, exit code 7]" in result.text
 
 
+def test_session(installed, hf):
+    result = harness.execute([build(installed, "session", hf.root)], env=hf.env)
+    assert result.code == 0, str(result)
+    assert "two words in /tmp" in result.text and "still in /" in result.text
+    assert "[timed_out, exit code 124]" in result.text
+
+
 def test_header_alone(hf):
     """The public header needs nothing before it, in C and in C++."""
     source = os.path.join(hf.root, "a.c")
