@@ -26,6 +26,8 @@
 #define HF_GRACE_MS 2000
 #define HF_DRAIN_MS 100
 #define HF_KEEP_MS 600000
+/* The same of all jobs together. */
+#define HF_MAX_RINGS MIB(64)
 /* How many clients, jobs and unsent bytes one warden holds. */
 #define HF_MAX_CLIENTS 256
 #define HF_MAX_JOBS 1024

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/limits.h"
+
 #define SMALLEST 4096
 #define SMALLEST_KEPT 64
 
@@ -21,12 +23,16 @@ static int split(const struct ring *ring, uint64_t from, size_t size, struct iov
     return parts[1].iov_len > 0 ? 2 : 1;
 }
 
+/* What all rings have together. */
+static size_t in_use;
+
 /* Positions keep their meaning: each byte moves to its place modulo the new capacity. */
 static bool move_to(struct ring *ring, size_t capacity)
 {
     char *data = malloc(capacity);
     if (!data)
         return false;
+    in_use += capacity - ring->capacity;
     struct ring other = {.data = data, .capacity = capacity, .max = ring->max, .head = ring->head};
     for (uint64_t at = ring_tail(ring); at < ring->head;) {
         struct iovec from[2], to[2];
@@ -45,6 +51,9 @@ static bool grow(struct ring *ring)
     size_t capacity = ring->capacity ? ring->capacity * 4 : SMALLEST;
     if (capacity > ring->max)
         capacity = ring->max;
+    /* With very many jobs their logs are shorter; the smallest is always granted. */
+    if (ring->capacity && in_use + capacity - ring->capacity > HF_MAX_RINGS)
+        return false;
     return capacity > ring->capacity && move_to(ring, capacity);
 }
 
@@ -97,5 +106,6 @@ int ring_view(const struct ring *ring, uint64_t from, size_t size, struct iovec 
 void ring_finish(struct ring *ring)
 {
     free(ring->data);
+    in_use -= ring->capacity;
     *ring = (struct ring){.max = ring->max};
 }

@@ -1,32 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
 # What a bash job of a session runs around the user's text: it takes over the
-# state that the previous job left (descriptor 7), runs the text (9), and on
-# the way out writes the new state (6). The warden starts
-# > bash -c 'IFS= read -rd "" REPLY </proc/self/fd/8; eval "$REPLY"'
-# with this on 8, less its whole-line comments.
+# state that the previous job left (descriptor 7), has the text (9) run, and
+# on the way out writes the new state (6). The warden starts
+# > bash -c '. /proc/self/fd/8; eval "${__hf_X-}$BASH_EXECUTION_STRING"; { __hf_s n&&:; } >&- 2>&-'
+# with this on 8, less its whole-line comments: the text is evaluated on line 1
+# of -c, or its line numbers would be wrong.
 # A state is shell text in bash's own quoting: declare -p, declare -f, alias.
 # Nothing here forks. Helper names begin with __hf_, and `builtin` keeps the
 # user's functions of the same name out. What runs under the user's options
 # has 1 and 2 closed: that hides xtrace, and what a DEBUG trap would print.
-# The text must be evaluated from line 1, else its line numbers are wrong: so
-# this line runs all that follows, which is a here-document that is never
-# read, and then the text. Aliases come into force only after it was parsed.
-# BASH_EXECUTION_STRING holds the text as it does for `bash -c TEXT`.
-: || : <<':'; eval "${REPLY#*[2]>&-}"; eval "${__hf_X-}$BASH_EXECUTION_STRING"; { __hf_s n&&:; } >&- 2>&-
-__hf_o=:$SHELLOPTS __hf_b=$BASHOPTS:expand_aliases __hf_w=" ${HOLDFAST_SESSION-} " __hf_e=()
+__hf_w=" ${HOLDFAST_SESSION-} " __hf_e=()
 # Posix mode (from the environment) would refuse a function named trap.
-set +o posix
-shopt -s extglob
-# 10 is the copy of 6 that bash keeps while 6 is closed: close-on-exec, and so
-# is a duplicate of it. The user's programs never see it.
-{ exec {__hf_f}>&10; } 6>&-
-[[ /proc/self/fd/$__hf_f -ef /proc/self/fd/6 ]] || exec {__hf_f}>&6
-__hf_f=/proc/self/fd/$__hf_f
-# mapfile takes bytes as they are, and is much faster than read.
+[[ -o posix ]] && __hf_b=$BASHOPTS:expand_aliases __hf_o=:$SHELLOPTS && set +o posix
+shopt -s extglob expand_aliases
+# 10 and 11 are the copies that bash keeps of 6 and 8 while these are closed:
+# close-on-exec, and so are duplicates of them: no program ever sees those.
+if [[ -e /proc/self/fd/10 || -e /proc/self/fd/11 ]]; then
+exec {__hf_f}>&6 {__hf_n}>&8
+else
+{ exec {__hf_f}>&10 {__hf_n}>&11; } 6>&- 8>&-
+fi
+__hf_f=(/proc/self/fd/$__hf_f /proc/self/fd/$__hf_n)
+# mapfile takes bytes as they are, and is much faster than read. The text is
+# kept where it would be for `bash -c TEXT`.
 mapfile __hf_n </proc/self/fd/9
 printf -v BASH_EXECUTION_STRING %s "${__hf_n[@]}"
 exec 6>&- 8>&- 9>&-
-unset -v HOLDFAST_SESSION REPLY
+unset -v HOLDFAST_SESSION
 for __hf_n in $__hf_w; do
 [[ $__hf_n == e:[a-zA-Z_]*([a-zA-Z0-9_]) ]] && __hf_n=${__hf_n#e:} && __hf_e+=("$__hf_n=${!__hf_n-}")
 done
@@ -36,17 +36,28 @@ exec 7>&-
 [[ $__hf_w == *' workdir '* ]] || cd -- "$1" || __hf_g=$1
 unset -v OLDPWD
 }
-# Variables of the environment that the state does not have were unset in the
-# session. LANG stays, as each change loads a locale: the state unsets it.
-# But a locale where a backslash can be the second byte of a character would
-# undo the quoting.
-if [[ -e /proc/self/fd/7 ]]; then
+# Runs part $1 of what stands below the end.
+__hf_l() {
+local __hf_n
+builtin mapfile -s ${__hf_f[2]} __hf_n <"${__hf_f[1]}"
+builtin printf -v __hf_n %s "${__hf_n[@]}"
+builtin eval "$__hf_n"
+}
+# All of this is parsed before the state's aliases come into force.
 {
+# Variables of the environment that the state does not have were unset in the
+# session (with the word clean, there are none). LANG stays, as each change
+# loads a locale: the state unsets it. But a locale where a backslash can be
+# the second byte of a character would undo the quoting.
+if { : <&7; } 2>&-; then
+{
+if [[ $__hf_w != *' clean '* ]]; then
 compgen -e -X '@(_|PWD|SHLVL|LANG)' >$__hf_f
 mapfile -t __hf_n <$__hf_f
 unset -v "${__hf_n[@]}"
+fi
 __hf_n=$'\x95\\\xa4\\'
-[[ ${#__hf_n} == 4 ]] || unset -v LANG
+[[ ${#__hf_n} == 4 ]] || unset -v LANG LC_ALL LC_CTYPE
 . /proc/self/fd/7
 for __hf_n in "${__hf_e[@]}"; do
 builtin unset -v "${__hf_n%%=*}"
@@ -59,41 +70,21 @@ fi
 # user's EXIT trap; x before an exec. Returns the $? it found.
 # At the text's end the EXIT trap is to come. But set -v would show it, and in
 # posix mode the user's own may have replaced it.
+# Locals without value hide what must not be carried.
 __hf_s() {
-local __hf_r=$? __hf_n=$'\x95\\\xa4\\' __hf_l __hf_v
+local __hf_r=$? __hf_n=$'\x95\\\xa4\\'
 [[ $BASHPID == $$ && ${#__hf_n} == 4 && (${1-} != n || $- == *v* || -o posix) ]] || return $__hf_r
 [[ ${1-} == n && ! -o posix ]] && builtin trap -- "${__hf_e--}" EXIT
 [[ ${PWD-} -ef . ]] || builtin cd .
-# Exit within functions: their locals are still there. Mark all globals with
-# the trace attribute; what does not show it is a local: unset it, and what
-# it hid comes to light. A mark without value is a global made by the mark.
-if [[ ! ${1-} ]]; then
-builtin unset -f trap __hf_s __hf_x
-if [[ ${FUNCNAME[1]-} ]]; then
-compgen -v -X '__hf_*' >|"$__hf_f"
-mapfile -t __hf_n <"$__hf_f"
-builtin declare -gt "${__hf_n[@]}"
-for __hf_l in "${FUNCNAME[@]}"; do
-builtin declare -p "${__hf_n[@]}" >|"$__hf_f"
-mapfile -t __hf_v <"$__hf_f"
-__hf_n=()
-for __hf_l in "${__hf_v[@]}"; do
-case $__hf_l in declare\ -*)
-__hf_v=${__hf_l%%=*}
-__hf_n+=("${__hf_v##* }")
-[[ $__hf_l == declare\ -*([!\ ])@(n|t*=)* ]] || builtin unset -v "${__hf_v##* }"
-esac
-done
-done
-builtin declare -g +t "${__hf_n[@]}"
-fi
-fi
-# Locals without value hide what must not be carried.
+[[ ${1-} ]] || {
+[[ ${FUNCNAME[1]-} ]] && __hf_l u
+builtin unset -f trap __hf_s __hf_l __hf_x
+}
 {
 builtin printf '#holdfast bash 1\n__hf_c %q\n' "$PWD"
 builtin umask -p
 [[ ${LANG+s} ]] || builtin printf 'unset -v LANG\n'
-local __hf_o=:$SHELLOPTS${__hf_X:+:xtrace} __hf_b=$BASHOPTS __hf_e __hf_f __hf_w __hf_X BASH_ALIASES BASH_ARGV0 BASH_CMDS BASH_EXECUTION_STRING BASH_XTRACEFD OPTIND POSIXLY_CORRECT PWD RANDOM SECONDS SHLVL
+local __hf_b=$BASHOPTS __hf_o=:$SHELLOPTS${__hf_X:+:xtrace} __hf_e __hf_f __hf_n __hf_r=$__hf_r __hf_w __hf_X BASH_ALIASES BASH_ARGV0 BASH_CMDS BASH_EXECUTION_STRING BASH_XTRACEFD OPTIND POSIXLY_CORRECT PWD RANDOM SECONDS SHLVL
 builtin declare -p
 builtin declare -f
 builtin declare -Fxrt
@@ -102,16 +93,51 @@ builtin printf '#end\n'
 } >|"$__hf_f"
 return $__hf_r
 }
+trap() {
+{ local __hf_r=0 __hf_t=$-; builtin set +x; } 2>&-
+__hf_l t "$@"
+{ [[ $__hf_t != *x* ]] || builtin set -x; return $__hf_r; } 2>&-
+}
+builtin trap -- '{ __hf_s&&:; } >&- 2>&-' EXIT
+builtin shopt -u extglob
+builtin unset -f __hf_c
+}; __hf_f[2]=$LINENO; [[ $__hf_w == *' exec '* ]] && __hf_l x; if [[ ! ${__hf_o-} || $BASHOPTS:$SHELLOPTS == "$__hf_b$__hf_o" ]]; then builtin unset -v __hf_{b,e,g,n,o,r,w}; else __hf_l o; fi; return
+case $1 in
+# Exit within functions: their locals are still there. Mark all globals with
+# the trace attribute; what does not show it is a local: unset it, and what
+# it hid comes to light. A mark without value is a global made by the mark.
+u)
+compgen -v -X '__hf_*' >|"$__hf_f"
+mapfile -t __hf_n <"$__hf_f"
+builtin declare -gt "${__hf_n[@]}"
+for __hf_l in "${FUNCNAME[@]}"; do
+builtin declare -p "${__hf_n[@]}" >|"$__hf_f"
+mapfile -t __hf_v <"$__hf_f"
+__hf_k=()
+for __hf_l in "${__hf_v[@]}"; do
+__hf_v=${__hf_l%%=*}
+if [[ $__hf_l == declare\ -*([!\ ])@(n|t*=)* ]]; then
+__hf_k+=("${__hf_v##* }")
+elif [[ $__hf_l == declare\ -* ]]; then
+builtin unset -v "${__hf_v##* }"
+fi
+done
+done
+builtin declare -g +t "${__hf_k[@]}"
+builtin unset -v __hf_k __hf_l __hf_v;;
 # Before each command of a text that has "exec" in it.
+x)
 __hf_x() {
 [[ $BASH_COMMAND == *exec* ]] || builtin declare -F -- "${BASH_COMMAND%%[ $'\n']*}" >|"$__hf_f" && __hf_s x
 }
+builtin trap -- '{ __hf_x "$_"; } >&- 2>&-' DEBUG;;
 # The user's trap: ours is put away while the builtin works, and what it left
 # for EXIT is wrapped. In a subshell only what is listed must look right.
 # A function cannot reset DEBUG, ERR, RETURN for its caller, but have them
 # ignored.
-trap() {
-{ local __hf_r=0 __hf_t=$- __hf_n __hf_k='{ __hf_s&&:; } >&- 2>&-'; builtin set +x; } 2>&-
+t)
+local __hf_k='{ __hf_s&&:; } >&- 2>&-'
+shift
 if [[ $BASHPID == $$ ]]; then
 builtin trap -- "${__hf_e--}" EXIT
 builtin trap "$@" || __hf_r=$?
@@ -136,24 +162,17 @@ __hf_n=${__hf_n#$'\n'}
 [[ ! $__hf_n ]] || builtin printf '%s\n' "$__hf_n"
 else
 builtin trap "$@" || __hf_r=$?
-fi
-{ [[ $__hf_t != *x* ]] || builtin set -x; return $__hf_r; } 2>&-
-}
-# Options last. xtrace only within the text, or it would show our eval.
-__hf_i() {
-local IFS=': ' __hf_n=$__hf_o
-builtin trap -- '{ __hf_s&&:; } >&- 2>&-' EXIT
-[[ $__hf_w == *' exec '* ]] && builtin trap -- '{ __hf_x "$_"; } >&- 2>&-' DEBUG
+fi;;
+# Options, last of all. xtrace only within the text, or it would show the eval.
+o)
+local IFS=': '
+__hf_n=$__hf_o
 [[ $__hf_n == *:xtrace* ]] && __hf_X='\builtin unset -v __hf_X;\builtin set -x;'
 for __hf_o in xtrace noexec onecmd; do
 __hf_n=${__hf_n/:$__hf_o}
 done
 builtin shopt -u $BASHOPTS
 builtin shopt -s $__hf_b
-builtin unset -v __hf_{b,e,g,l,o,r,w}
-builtin unset -f __hf_c __hf_i
+builtin unset -v __hf_{b,e,g,o,r,w}
 builtin set +o ${SHELLOPTS//:/ +o } ${__hf_n//:/ -o }
-}
-__hf_i
-builtin unset -v __hf_n
-:
+esac

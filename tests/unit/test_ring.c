@@ -195,6 +195,26 @@ static void test_lines_back_through_the_wrap(void **state)
     ring_finish(&ring);
 }
 
+/* Many jobs at once have short logs, and no job has none. */
+static void test_all_rings_together_are_bounded(void **state)
+{
+    static struct ring rings[200];
+    size_t total = 0;
+    for (size_t i = 0; i < 200; i++) {
+        rings[i].max = MIB(1);
+        for (int k = 0; k < 300; k++)
+            assert_int_equal(fill(&rings[i], rings[i].head, 4096), 4096);
+        total += rings[i].capacity;
+    }
+    assert_true(total <= HF_MAX_RINGS + 200 * 4096);
+    for (size_t i = 0; i < 200; i++) {
+        assert_true(rings[i].capacity >= 4096);
+        check(&rings[i], ring_tail(&rings[i]));
+        ring_finish(&rings[i]);
+    }
+    assert_int_equal(in_use, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -208,6 +228,7 @@ int main(void)
         cmocka_unit_test(test_nothing_is_forgotten_before_it_is_full),
         cmocka_unit_test(test_trim_keeps_every_byte),
         cmocka_unit_test(test_trim_of_nothing),
+        cmocka_unit_test(test_all_rings_together_are_bounded),
         cmocka_unit_test(test_lines_back),
         cmocka_unit_test(test_lines_back_through_the_wrap),
     };
