@@ -25,6 +25,8 @@
 
 /* Between two looks at a tree that is being killed. */
 #define KILL_INTERVAL (5 * HF_MS_NS)
+/* Between two looks whether a job that is to end has begun. */
+#define TERM_INTERVAL HF_MS_NS
 #define ANNOUNCE_AFTER (5 * HF_MS_NS)
 
 struct job *jobs;
@@ -145,7 +147,7 @@ static void main_ended(struct job *job, int status, const struct stub_report *us
 static void tree_empty(struct job *job)
 {
     job->stub = NULL;
-    job->kill_at = 0;
+    job->kill_at = job->term_at = 0;
     viewers_touch(job);
     if (job->state == JOB_ENDING && *job->main == 0)
         begin_drain(job);
@@ -176,6 +178,15 @@ void job_reported(struct job *job, const struct stub_report *report)
         tree_empty(job);
 }
 
+/* A job that is ended before its main process runs gets its SIGTERM when it does. */
+static void ask_to_end(struct job *job)
+{
+    bool running = *job->main > 0 || job->exit_known;
+    if (job->stub)
+        tree_signal(stub_pid(job->stub), SIGTERM, NULL);
+    job->term_at = job->stub && !running ? hf__now_ns() + TERM_INTERVAL : 0;
+}
+
 void job_end(struct job *job, uint8_t outcome)
 {
     int64_t kill_at = hf__now_ns() + (int64_t)job->grace_ns;
@@ -190,8 +201,7 @@ void job_end(struct job *job, uint8_t outcome)
         job->exit.outcome = outcome;
     }
     job->kill_at = kill_at;
-    if (job->stub)
-        tree_signal(stub_pid(job->stub), SIGTERM, NULL);
+    ask_to_end(job);
 }
 
 int job_signal(struct job *job, int signal, bool tree)
@@ -224,7 +234,7 @@ static void kill_orphans(void)
 void job_stub_died(struct job *job, int status)
 {
     job->stub = NULL;
-    job->kill_at = 0;
+    job->kill_at = job->term_at = 0;
     viewers_touch(job);
     if (!WIFEXITED(status))
         kill_orphans();
@@ -296,6 +306,8 @@ static void job_tick(struct job *job, int64_t now)
 {
     if (job->timeout_at && now >= job->timeout_at)
         job_end(job, HF_WIRE_TIMED_OUT);
+    if (job->term_at && now >= job->term_at)
+        ask_to_end(job);
     if (job->kill_at && now >= job->kill_at)
         kill_on(job, now);
     if (job->deadline && now >= job->deadline)
@@ -316,7 +328,7 @@ int64_t jobs_tick(int64_t now)
     for (struct job *job = jobs; job; job = job->next) {
         job_tick(job, now);
         next = sooner(sooner(next, job->kill_at), sooner(job->deadline, job->timeout_at));
-        next = sooner(next, job->announce_at);
+        next = sooner(sooner(next, job->announce_at), job->term_at);
     }
     return next;
 }

@@ -66,6 +66,7 @@ struct job {
     int64_t announce_at; /* when STARTED is sent by itself; 0 once it is on its way */
     int64_t deadline;    /* of the drain time; 0: none */
     int64_t timeout_at;  /* 0: none */
+    int64_t term_at;     /* when SIGTERM is tried again: there was nobody yet to get it; 0: never */
     int64_t kill_at;     /* when what is left of the tree is killed; 0: it is not being ended */
     int64_t forget_at;   /* on the shelf */
     struct hf_msg_exit exit;

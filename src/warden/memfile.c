@@ -7,10 +7,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-
-#ifndef MFD_EXEC
-#define MFD_EXEC 0x0010U
-#endif
+#include "base/sys.h"
 
 /* Executable, for scripts that name their interpreter: kernels may be set to make memory files that
  * are not, and older ones do not know the flag. */

@@ -9,99 +9,9 @@
 # Nothing here forks. Helper names begin with __hf_, and `builtin` keeps the
 # user's functions of the same name out. What runs under the user's options
 # has 1 and 2 closed: that hides xtrace, and what a DEBUG trap would print.
-__hf_w=" ${HOLDFAST_SESSION-} " __hf_e=()
-# Posix mode (from the environment) would refuse a function named trap.
-[[ -o posix ]] && __hf_b=$BASHOPTS:expand_aliases __hf_o=:$SHELLOPTS && set +o posix
-shopt -s extglob expand_aliases
-# 10 and 11 are the copies that bash keeps of 6 and 8 while these are closed:
-# close-on-exec, and so are duplicates of them: no program ever sees those.
-if [[ -e /proc/self/fd/10 || -e /proc/self/fd/11 ]]; then
-exec {__hf_f}>&6 {__hf_n}>&8
-else
-{ exec {__hf_f}>&10 {__hf_n}>&11; } 6>&- 8>&-
-fi
-__hf_f=(/proc/self/fd/$__hf_f /proc/self/fd/$__hf_n)
-# mapfile takes bytes as they are, and is much faster than read. The text is
-# kept where it would be for `bash -c TEXT`.
-mapfile __hf_n </proc/self/fd/9
-printf -v BASH_EXECUTION_STRING %s "${__hf_n[@]}"
-exec 6>&- 8>&- 9>&-
-unset -v HOLDFAST_SESSION
-for __hf_n in $__hf_w; do
-[[ $__hf_n == e:[a-zA-Z_]*([a-zA-Z0-9_]) ]] && __hf_n=${__hf_n#e:} && __hf_e+=("$__hf_n=${!__hf_n-}")
-done
-# Called by the state, before it sets OLDPWD or any function.
-__hf_c() {
-exec 7>&-
-[[ $__hf_w == *' workdir '* ]] || cd -- "$1" || __hf_g=$1
-unset -v OLDPWD
-}
-# Runs part $1 of what stands below the end.
-__hf_l() {
-local __hf_n
-builtin mapfile -s ${__hf_f[2]} __hf_n <"${__hf_f[1]}"
-builtin printf -v __hf_n %s "${__hf_n[@]}"
-builtin eval "$__hf_n"
-}
-# All of this is parsed before the state's aliases come into force.
-{
-# Variables of the environment that the state does not have were unset in the
-# session (with the word clean, there are none). LANG stays, as each change
-# loads a locale: the state unsets it. But a locale where a backslash can be
-# the second byte of a character would undo the quoting.
-if { : <&7; } 2>&-; then
-{
-if [[ $__hf_w != *' clean '* ]]; then
-compgen -e -X '@(_|PWD|SHLVL|LANG)' >$__hf_f
-mapfile -t __hf_n <$__hf_f
-unset -v "${__hf_n[@]}"
-fi
-__hf_n=$'\x95\\\xa4\\'
-[[ ${#__hf_n} == 4 ]] || unset -v LANG LC_ALL LC_CTYPE
-. /proc/self/fd/7
-for __hf_n in "${__hf_e[@]}"; do
-builtin unset -v "${__hf_n%%=*}"
-builtin export "$__hf_n"
-done
-} >&- 2>&-
-[[ ${__hf_g-} ]] && builtin printf "holdfast: the session's directory %s is gone\n" "$__hf_g" >&2
-fi
-# Saves. $1: empty for the last time; n after the text's end; p before the
-# user's EXIT trap; x before an exec. Returns the $? it found.
-# At the text's end the EXIT trap is to come. But set -v would show it, and in
-# posix mode the user's own may have replaced it.
-# Locals without value hide what must not be carried.
-__hf_s() {
-local __hf_r=$? __hf_n=$'\x95\\\xa4\\'
-[[ $BASHPID == $$ && ${#__hf_n} == 4 && (${1-} != n || $- == *v* || -o posix) ]] || return $__hf_r
-[[ ${1-} == n && ! -o posix ]] && builtin trap -- "${__hf_e--}" EXIT
-[[ ${PWD-} -ef . ]] || builtin cd .
-[[ ${1-} ]] || {
-[[ ${FUNCNAME[1]-} ]] && __hf_l u
-builtin unset -f trap __hf_s __hf_l __hf_x
-}
-{
-builtin printf '#holdfast bash 1\n__hf_c %q\n' "$PWD"
-builtin umask -p
-[[ ${LANG+s} ]] || builtin printf 'unset -v LANG\n'
-local __hf_b=$BASHOPTS __hf_o=:$SHELLOPTS${__hf_X:+:xtrace} __hf_e __hf_f __hf_n __hf_r=$__hf_r __hf_w __hf_X BASH_ALIASES BASH_ARGV0 BASH_CMDS BASH_EXECUTION_STRING BASH_XTRACEFD OPTIND POSIXLY_CORRECT PWD RANDOM SECONDS SHLVL
-builtin declare -p
-builtin declare -f
-builtin declare -Fxrt
-builtin alias -p
-builtin printf '#end\n'
-} >|"$__hf_f"
-return $__hf_r
-}
-trap() {
-{ local __hf_r=0 __hf_t=$-; builtin set +x; } 2>&-
-__hf_l t "$@"
-{ [[ $__hf_t != *x* ]] || builtin set -x; return $__hf_r; } 2>&-
-}
-builtin trap -- '{ __hf_s&&:; } >&- 2>&-' EXIT
-builtin shopt -u extglob
-builtin unset -f __hf_c
-}; __hf_f[2]=$LINENO; [[ $__hf_w == *' exec '* ]] && __hf_l x; if [[ ! ${__hf_o-} || $BASHOPTS:$SHELLOPTS == "$__hf_b$__hf_o" ]]; then builtin unset -v __hf_{b,e,g,n,o,r,w}; else __hf_l o; fi; return
+# First the parts that few jobs need: a here-document that is never read, from
+# which __hf_l takes them. Parsing them each time would cost more than the rest.
+: || : <<':'
 case $1 in
 # Exit within functions: their locals are still there. Mark all globals with
 # the trace attribute; what does not show it is a local: unset it, and what
@@ -163,16 +73,126 @@ __hf_n=${__hf_n#$'\n'}
 else
 builtin trap "$@" || __hf_r=$?
 fi;;
-# Options, last of all. xtrace only within the text, or it would show the eval.
-o)
-local IFS=': '
-__hf_n=$__hf_o
-[[ $__hf_n == *:xtrace* ]] && __hf_X='\builtin unset -v __hf_X;\builtin set -x;'
-for __hf_o in xtrace noexec onecmd; do
-__hf_n=${__hf_n/:$__hf_o}
+# The caller's -e variables: first their values are kept, in the end they win.
+e)
+for __hf_n in $__hf_w; do
+[[ $__hf_n == e:[a-zA-Z_]*([a-zA-Z0-9_]) ]] && __hf_n=${__hf_n#e:} && __hf_e+=("$__hf_n=${!__hf_n-}")
+done;;
+E)
+for __hf_n in "${__hf_e[@]}"; do
+builtin unset -v "${__hf_n%%=*}"
+builtin export "$__hf_n"
 done
-builtin shopt -u $BASHOPTS
-builtin shopt -s $__hf_b
-builtin unset -v __hf_{b,e,g,o,r,w}
-builtin set +o ${SHELLOPTS//:/ +o } ${__hf_n//:/ -o }
 esac
+:
+__hf_f=$LINENO __hf_w=" ${HOLDFAST_SESSION-} "
+# Posix mode (from the environment) would refuse a function named trap.
+[[ -o posix ]] && __hf_b=$BASHOPTS:expand_aliases __hf_o=:$SHELLOPTS && set +o posix
+shopt -s extglob expand_aliases
+# 10 and 11 are the copies that bash keeps of 6 and 8 while these are closed:
+# close-on-exec, and so are duplicates of them: no program ever sees those.
+if [[ -e /proc/self/fd/10 || -e /proc/self/fd/11 ]]; then
+exec {__hf_n}>&6 {__hf_r}>&8
+else
+{ exec {__hf_n}>&10 {__hf_r}>&11; } 6>&- 8>&-
+fi
+__hf_f=(/proc/self/fd/{$__hf_n,$__hf_r} $__hf_f)
+# mapfile takes bytes as they are, and is much faster than read. The text is
+# kept where it would be for `bash -c TEXT`.
+mapfile __hf_n </proc/self/fd/9
+printf -v BASH_EXECUTION_STRING %s "${__hf_n[@]}"
+exec 6>&- 8>&- 9>&-
+unset -v HOLDFAST_SESSION __hf_n
+# Runs a part of the above.
+__hf_l() {
+local __hf_n
+builtin mapfile -s 1 -n $((__hf_f[2]-3)) __hf_n <"${__hf_f[1]}"
+builtin printf -v __hf_n %s "${__hf_n[@]}"
+builtin eval "$__hf_n"
+}
+# The state begins with a call of this. $2...: the environment as the first job
+# had it; what the state does not set again was unset in the session. LANG is
+# not among them, as each change loads a locale. But a locale where a backslash
+# can be the second byte of a character would undo the quoting.
+__hf_c() {
+exec 7>&-
+[[ $__hf_w == *' workdir '* ]] || cd -- "$1" || __hf_g=$1
+shift
+__hf_f+=("$@")
+local __hf_n=$'\x95\\\xa4\\'
+[[ ${#__hf_n} == 4 ]] || set -- "$@" LANG
+unset -v OLDPWD "$@"
+}
+# All of this is parsed before the state's aliases come into force.
+{
+[[ $__hf_w == *' e:'* ]] && __hf_l e
+if [[ -e /proc/self/fd/7 ]]; then
+{
+. /proc/self/fd/7
+[[ ${__hf_e-} ]] && __hf_l E
+} 2>&-
+[[ ${__hf_g-} ]] && builtin printf "holdfast: the session's directory %s is gone\n" "$__hf_g" >&2
+else
+{
+compgen -e -X '@(_|PWD|SHLVL|LANG)' >$__hf_f
+mapfile -t -O 3 __hf_f <$__hf_f
+} 2>&-
+fi
+# Saves. $1: empty for the last time; n after the text's end; p before the
+# user's EXIT trap; x before an exec. Returns the $? it found.
+# At the text's end the EXIT trap is to come. But set -v would show it, and in
+# posix mode the user's own may have replaced it.
+# What must not be carried is unset the last time, and else hidden by locals
+# without value.
+__hf_s() {
+local __hf_r=$? __hf_n=$'\x95\\\xa4\\'
+[[ $BASHPID == $$ && ${#__hf_n} == 4 && (${1-} != n || $- == *v* || -o posix) ]] || return $__hf_r
+[[ ${1-} == n && ! -o posix ]] && builtin trap -- "${__hf_e--}" EXIT
+[[ ${PWD-} -ef . ]] || builtin cd .
+[[ ! ${1-} && ${FUNCNAME[1]-} ]] && __hf_l u
+{
+builtin printf '#holdfast bash 1\n__hf_c'
+builtin printf ' %q' "$PWD" "${__hf_f[@]:3}"
+builtin printf '\n'
+builtin umask -p
+[[ ${LANG+s} ]] || builtin printf 'unset -v LANG\n'
+local __hf_b=$BASHOPTS __hf_o=:$SHELLOPTS${__hf_X:+:xtrace}
+if [[ ${1-} ]]; then
+local __hf_e __hf_f __hf_w __hf_X BASH_ALIASES BASH_ARGV0 BASH_CMDS BASH_EXECUTION_STRING BASH_XTRACEFD OPTIND POSIXLY_CORRECT PWD RANDOM SECONDS SHLVL
+else
+builtin unset -v __hf_e __hf_f __hf_n __hf_X BASH BASHPID BASH_ALIASES BASH_ARGV0 BASH_CMDS BASH_COMMAND BASH_EXECUTION_STRING BASH_LOADABLES_PATH BASH_REMATCH BASH_SUBSHELL BASH_VERSION BASH_XTRACEFD COMP_WORDBREAKS DIRSTACK EPOCHREALTIME EPOCHSECONDS FUNCNAME HISTCMD HOSTTYPE LINENO MACHTYPE OPTIND OSTYPE POSIXLY_CORRECT PWD RANDOM SECONDS SHLVL
+builtin unset -f trap __hf_s __hf_l __hf_x
+fi
+builtin declare -p
+builtin declare -f
+builtin declare -Fxrt
+builtin alias -p
+builtin printf '#end\n'
+} >|"$__hf_f"
+return $__hf_r
+}
+trap() {
+{ local __hf_r=0 __hf_t=$-; builtin set +x; } 2>&-
+__hf_l t "$@"
+{ [[ $__hf_t != *x* ]] || builtin set -x; return $__hf_r; } 2>&-
+}
+builtin trap -- '{ __hf_s&&:; } >&- 2>&-' EXIT
+[[ $__hf_w == *' exec '* ]] && __hf_l x
+builtin shopt -u extglob
+# Options, last of all. xtrace only within the text, or it would show the eval.
+__hf_i() {
+local IFS=': ' __hf_n=${__hf_o-} __hf_k=${__hf_b-}
+builtin unset -f __hf_c __hf_i
+builtin unset -v __hf_{b,e,g,o,r,w}
+[[ ! $__hf_n || :$SHELLOPTS$BASHOPTS == "$__hf_n$__hf_k" ]] && return
+[[ $__hf_n == *:xtrace* ]] && __hf_X='\builtin unset -v __hf_X;\builtin set -x;' __hf_n=${__hf_n/:xtrace}
+__hf_n=${__hf_n/:noexec}
+__hf_n=${__hf_n/:onecmd}
+{
+builtin shopt -u $BASHOPTS
+builtin shopt -s $__hf_k
+} 2>&-
+builtin set +o ${SHELLOPTS//:/ +o } ${__hf_n//:/ -o }
+}
+__hf_i
+}
