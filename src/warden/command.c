@@ -28,7 +28,9 @@ enum { NEW_STATE_AT = 6, STATE_AT = 7, TEXT_AT = 8, SCRIPT_AT = 9 };
 #define BASH_SCRIPT                                                                                \
     "IFS= read -rd '' REPLY <" SCRIPT_PATH "; exec 9<&-; eval \"unset -v REPLY; $REPLY\""
 #define SH_SCRIPT ". " SCRIPT_PATH
-#define BASH_SESSION "IFS= read -rd '' REPLY </proc/self/fd/8; eval \"$REPLY\""
+#define BASH_SESSION                                                                               \
+    ". /proc/self/fd/8; builtin eval \"${__hf_X-}$BASH_EXECUTION_STRING\"; "                       \
+    "{ __hf_s n&&[[ 1 ]]; } >&- 2>&-"
 #define SH_SESSION ". /proc/self/fd/8"
 /* A session's shell runs a plain command as its own, so that `cd` means something. */
 #define RUN_WORDS "\"$@\""

@@ -2,15 +2,16 @@
 # What a bash job of a session runs around the user's text: it takes over the
 # state that the previous job left (descriptor 7), has the text (9) run, and
 # on the way out writes the new state (6). The warden starts
-# > bash -c '. /proc/self/fd/8; eval "${__hf_X-}$BASH_EXECUTION_STRING"; { __hf_s n&&:; } >&- 2>&-'
+# > bash -c '. /proc/self/fd/8; builtin eval "${__hf_X-}$BASH_EXECUTION_STRING"; { __hf_s n&&[[ 1 ]]; } >&- 2>&-'
 # with this on 8, less its whole-line comments: the text is evaluated on line 1
 # of -c, or its line numbers would be wrong.
 # A state is shell text in bash's own quoting: declare -p, declare -f, alias.
 # Nothing here forks. Helper names begin with __hf_, and `builtin` keeps the
 # user's functions of the same name out. What runs under the user's options
-# has 1 and 2 closed: that hides xtrace, and what a DEBUG trap would print.
+# has 1 and 2 closed: that hides xtrace, and what a DEBUG trap would print;
+# and it expands nothing without quotes, as IFS may be anything.
 # First the parts that few jobs need: a here-document that is never read, from
-# which __hf_l takes them. Parsing them each time would cost more than the rest.
+# which __hf_l takes them. To parse them each time would cost too much.
 : || : <<':'
 case $1 in
 # Exit within functions: their locals are still there. Mark all globals with
@@ -19,6 +20,7 @@ case $1 in
 u)
 compgen -v -X '__hf_*' >|"$__hf_f"
 mapfile -t __hf_n <"$__hf_f"
+[[ ${__hf_n-} ]] || builtin return
 builtin declare -gt "${__hf_n[@]}"
 for __hf_l in "${FUNCNAME[@]}"; do
 builtin declare -p "${__hf_n[@]}" >|"$__hf_f"
@@ -26,52 +28,56 @@ mapfile -t __hf_v <"$__hf_f"
 __hf_k=()
 for __hf_l in "${__hf_v[@]}"; do
 __hf_v=${__hf_l%%=*}
+__hf_v=${__hf_v##* }
 if [[ $__hf_l == declare\ -*([!\ ])@(n|t*=)* ]]; then
-__hf_k+=("${__hf_v##* }")
-elif [[ $__hf_l == declare\ -* ]]; then
-builtin unset -v "${__hf_v##* }"
+__hf_k+=("$__hf_v")
+elif [[ $__hf_l == declare\ * ]]; then
+builtin unset -v "$__hf_v"
 fi
 done
 done
 builtin declare -g +t "${__hf_k[@]}"
 builtin unset -v __hf_k __hf_l __hf_v;;
-# Before each command of a text that has "exec" in it.
+# Before each command of a text that has "exec" in it; "$@" may be one too.
 x)
 __hf_x() {
-[[ $BASH_COMMAND == *exec* ]] || builtin declare -F -- "${BASH_COMMAND%%[ $'\n']*}" >|"$__hf_f" && __hf_s x
+[[ $BASH_COMMAND == *exec* || $BASH_COMMAND == ?(\")\$* ]] || builtin declare -f +l -- "${BASH_COMMAND%%[ $'\n']*}" && __hf_s x
 }
-builtin trap -- '{ __hf_x "$_"; } >&- 2>&-' DEBUG;;
+builtin trap '{ __hf_x "$_"; } >&- 2>&-' DEBUG;;
 # The user's trap: ours is put away while the builtin works, and what it left
 # for EXIT is wrapped. In a subshell only what is listed must look right.
 # A function cannot reset DEBUG, ERR, RETURN for its caller, but have them
-# ignored.
+# ignored. Nothing may follow where DEBUG is set, as it would see that.
 t)
-local __hf_k='{ __hf_s&&:; } >&- 2>&-'
 shift
+builtin local IFS=' ' __hf_v=0 __hf_k='{ __hf_s&&[[ 1 ]]; } >&- 2>&-'
+if [[ $__hf_r != *x* && $* == [!-]*\ DEBUG && $* != *@(EXIT| 0 )* ]]; then
+builtin trap "$@"
+else
 if [[ $BASHPID == $$ ]]; then
 builtin trap -- "${__hf_e--}" EXIT
-builtin trap "$@" || __hf_r=$?
+builtin trap "$@" || __hf_v=$?
 builtin trap -p EXIT >|"$__hf_f"
-IFS= builtin read -rd '' __hf_n <"$__hf_f" || :
+IFS= builtin read -rd '' __hf_n <"$__hf_f" || [[ 1 ]]
 builtin unset -v __hf_e
-if [[ $__hf_n ]]; then
 __hf_n=${__hf_n#trap -- }
-builtin eval "__hf_e=${__hf_n% EXIT*}"
-__hf_k="${__hf_k/s/s p};$__hf_e"$'\n'$__hf_k
-fi
-builtin trap -- "$__hf_k" EXIT
+[[ ! $__hf_n ]] || builtin eval "__hf_e=${__hf_n% EXIT*}"
+builtin trap -- "${__hf_e+${__hf_k/s/s p};$__hf_e
+}$__hf_k" EXIT
 for __hf_n in DEBUG ERR RETURN; do
-[[ " $* " == @( | -- )'- '*" $__hf_n "* ]] && builtin trap '' $__hf_n
+[[ "$* " != -\ *"$__hf_n "* ]] || builtin trap '' "$__hf_n"
 done
-elif [[ $# == 0 || $1 == -p* ]]; then
-__hf_n=$(builtin trap "$@") || __hf_r=$?
+elif [[ $# == 0 || $1 == -p ]]; then
+__hf_n=$(builtin trap "$@") || __hf_v=$?
 __hf_n=${__hf_n/"trap -- '$__hf_k' EXIT"}
 __hf_n=${__hf_n/"${__hf_k/s/s p};"}
 __hf_n=${__hf_n/$'\n'"$__hf_k"}
 __hf_n=${__hf_n#$'\n'}
 [[ ! $__hf_n ]] || builtin printf '%s\n' "$__hf_n"
 else
-builtin trap "$@" || __hf_r=$?
+builtin trap "$@" || __hf_v=$?
+fi
+{ [[ $__hf_r != *x* ]] || builtin set -x; builtin return "$__hf_v"; } 2>&-
 fi;;
 # The caller's -e variables: first their values are kept, in the end they win.
 e)
@@ -100,13 +106,13 @@ __hf_f=(/proc/self/fd/{$__hf_n,$__hf_r} $__hf_f)
 # mapfile takes bytes as they are, and is much faster than read. The text is
 # kept where it would be for `bash -c TEXT`.
 mapfile __hf_n </proc/self/fd/9
-printf -v BASH_EXECUTION_STRING %s "${__hf_n[@]}"
+builtin printf -v BASH_EXECUTION_STRING %s "${__hf_n[@]}"
 exec 6>&- 8>&- 9>&-
-unset -v HOLDFAST_SESSION __hf_n
+builtin unset -v HOLDFAST_SESSION __hf_n
 # Runs a part of the above.
 __hf_l() {
-local __hf_n
-builtin mapfile -s 1 -n $((__hf_f[2]-3)) __hf_n <"${__hf_f[1]}"
+builtin local __hf_n
+mapfile -s 1 -n "$((__hf_f[2]-3))" __hf_n <"${__hf_f[1]}"
 builtin printf -v __hf_n %s "${__hf_n[@]}"
 builtin eval "$__hf_n"
 }
@@ -116,28 +122,29 @@ builtin eval "$__hf_n"
 # can be the second byte of a character would undo the quoting.
 __hf_c() {
 exec 7>&-
-[[ $__hf_w == *' workdir '* ]] || cd -- "$1" || __hf_g=$1
+[[ $__hf_w == *' workdir '* ]] || builtin cd -- "$1" || __hf_g=$1
 shift
-__hf_f+=("$@")
-local __hf_n=$'\x95\\\xa4\\'
-[[ ${#__hf_n} == 4 ]] || set -- "$@" LANG
-unset -v OLDPWD "$@"
+__hf_f[3]=$*
+__hf_n=$'\x95\\\xa4\\'
+[[ ${#__hf_n} == 4 ]] || builtin unset -v LANG
+builtin export -n LANG
+builtin unset -v OLDPWD "$@"
 }
 # All of this is parsed before the state's aliases come into force.
 {
 [[ $__hf_w == *' e:'* ]] && __hf_l e
-if [[ -e /proc/self/fd/7 ]]; then
 {
+if [[ -e /proc/self/fd/7 ]]; then
 . /proc/self/fd/7
+builtin unset -f __hf_x
 [[ ${__hf_e-} ]] && __hf_l E
+else
+compgen -e -X '@(_|PWD|SHLVL|LANG)' >$__hf_f
+mapfile -t __hf_n <$__hf_f
+__hf_f[3]=${__hf_n[*]}
+fi
 } 2>&-
 [[ ${__hf_g-} ]] && builtin printf "holdfast: the session's directory %s is gone\n" "$__hf_g" >&2
-else
-{
-compgen -e -X '@(_|PWD|SHLVL|LANG)' >$__hf_f
-mapfile -t -O 3 __hf_f <$__hf_f
-} 2>&-
-fi
 # Saves. $1: empty for the last time; n after the text's end; p before the
 # user's EXIT trap; x before an exec. Returns the $? it found.
 # At the text's end the EXIT trap is to come. But set -v would show it, and in
@@ -145,20 +152,19 @@ fi
 # What must not be carried is unset the last time, and else hidden by locals
 # without value.
 __hf_s() {
-local __hf_r=$? __hf_n=$'\x95\\\xa4\\'
-[[ $BASHPID == $$ && ${#__hf_n} == 4 && (${1-} != n || $- == *v* || -o posix) ]] || return $__hf_r
+builtin local "__hf_r=$?" __hf_n=$'\x95\\\xa4\\'
+[[ $BASHPID == $$ && ${#__hf_n} == 4 && (${1-} != n || $- == *v* || -o posix) ]] || builtin return "$__hf_r"
+[[ ${1-} == x ]] || builtin trap - DEBUG RETURN
 [[ ${1-} == n && ! -o posix ]] && builtin trap -- "${__hf_e--}" EXIT
-[[ ${PWD-} -ef . ]] || builtin cd .
+[[ ${PWD-} -ef . || ! -e ${PWD-.} ]] || builtin cd -P .
 [[ ! ${1-} && ${FUNCNAME[1]-} ]] && __hf_l u
 {
-builtin printf '#holdfast bash 1\n__hf_c'
-builtin printf ' %q' "$PWD" "${__hf_f[@]:3}"
-builtin printf '\n'
+builtin printf '#holdfast bash 1\n__hf_c %q %s\n' "$PWD" "${__hf_f[3]}"
 builtin umask -p
 [[ ${LANG+s} ]] || builtin printf 'unset -v LANG\n'
-local __hf_b=$BASHOPTS __hf_o=:$SHELLOPTS${__hf_X:+:xtrace}
+builtin local "__hf_b=$BASHOPTS" "__hf_o=:$SHELLOPTS${__hf_X:+:xtrace}"
 if [[ ${1-} ]]; then
-local __hf_e __hf_f __hf_w __hf_X BASH_ALIASES BASH_ARGV0 BASH_CMDS BASH_EXECUTION_STRING BASH_XTRACEFD OPTIND POSIXLY_CORRECT PWD RANDOM SECONDS SHLVL
+builtin local __hf_e __hf_f __hf_X BASH_ALIASES BASH_ARGV0 BASH_CMDS BASH_EXECUTION_STRING BASH_XTRACEFD OPTIND POSIXLY_CORRECT PWD RANDOM SECONDS SHLVL
 else
 builtin unset -v __hf_e __hf_f __hf_n __hf_X BASH BASHPID BASH_ALIASES BASH_ARGV0 BASH_CMDS BASH_COMMAND BASH_EXECUTION_STRING BASH_LOADABLES_PATH BASH_REMATCH BASH_SUBSHELL BASH_VERSION BASH_XTRACEFD COMP_WORDBREAKS DIRSTACK EPOCHREALTIME EPOCHSECONDS FUNCNAME HISTCMD HOSTTYPE LINENO MACHTYPE OPTIND OSTYPE POSIXLY_CORRECT PWD RANDOM SECONDS SHLVL
 builtin unset -f trap __hf_s __hf_l __hf_x
@@ -169,30 +175,29 @@ builtin declare -Fxrt
 builtin alias -p
 builtin printf '#end\n'
 } >|"$__hf_f"
-return $__hf_r
+builtin return "$__hf_r"
 }
 trap() {
-{ local __hf_r=0 __hf_t=$-; builtin set +x; } 2>&-
+{ builtin local "__hf_r=$-"; builtin set +x; } 2>&-
 __hf_l t "$@"
-{ [[ $__hf_t != *x* ]] || builtin set -x; return $__hf_r; } 2>&-
 }
-builtin trap -- '{ __hf_s&&:; } >&- 2>&-' EXIT
+builtin trap '{ __hf_s&&[[ 1 ]]; } >&- 2>&-' EXIT
 [[ $__hf_w == *' exec '* ]] && __hf_l x
 builtin shopt -u extglob
 # Options, last of all. xtrace only within the text, or it would show the eval.
 __hf_i() {
-local IFS=': ' __hf_n=${__hf_o-} __hf_k=${__hf_b-}
+builtin local IFS=': ' "__hf_k=${__hf_b-}" "__hf_v=${__hf_o-}"
 builtin unset -f __hf_c __hf_i
-builtin unset -v __hf_{b,e,g,o,r,w}
-[[ ! $__hf_n || :$SHELLOPTS$BASHOPTS == "$__hf_n$__hf_k" ]] && return
-[[ $__hf_n == *:xtrace* ]] && __hf_X='\builtin unset -v __hf_X;\builtin set -x;' __hf_n=${__hf_n/:xtrace}
-__hf_n=${__hf_n/:noexec}
-__hf_n=${__hf_n/:onecmd}
+builtin unset -v __hf_{b,e,g,n,o,r,w}
+[[ ! $__hf_v || :$SHELLOPTS$BASHOPTS == "$__hf_v$__hf_k" ]] && builtin return
+[[ $__hf_v == *:xtrace* ]] && __hf_X='\builtin unset -v __hf_X;\builtin set -x;' __hf_v=${__hf_v/:xtrace}
+__hf_v=${__hf_v/:noexec}
 {
 builtin shopt -u $BASHOPTS
 builtin shopt -s $__hf_k
 } 2>&-
-builtin set +o ${SHELLOPTS//:/ +o } ${__hf_n//:/ -o }
+__hf_v=${__hf_v/:onecmd}
+builtin set +o ${SHELLOPTS//:/ +o } ${__hf_v//:/ -o }
 }
 __hf_i
 }
