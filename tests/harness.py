@@ -202,6 +202,11 @@ class Holdfast:
 # --- the C client --------------------------------------------------------------------------------
 
 
+def close_quietly(fd):
+    with contextlib.suppress(OSError):
+        os.close(fd)
+
+
 def compile_c(source, output, *flags, compiler="gcc"):
     done = execute([compiler, "-std=gnu17", "-O1", "-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE",
                     "-o", output, source, *flags])
