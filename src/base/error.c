@@ -161,13 +161,11 @@ int hf__error_make(hf_error **reterr, hf_code code, int sys_errno, const char *m
     return error_set(reterr, error);
 }
 
-int hf__error_wrap(hf_error **reterr, const char *fmt, ...)
+void hf__error_wrap(hf_error **reterr, const char *fmt, ...)
 {
-    if (!reterr || !*reterr)
-        return HF_E_SYSTEM;
-    hf_error *error = *reterr;
-    if (error == &out_of_memory)
-        return error->code;
+    hf_error *error = reterr ? *reterr : NULL;
+    if (!error || error == &out_of_memory)
+        return;
     char context[512];
     va_list args;
     va_start(args, fmt);
@@ -180,7 +178,6 @@ int hf__error_wrap(hf_error **reterr, const char *fmt, ...)
     if (used < sizeof error->message)
         snprintf(error->message + used, sizeof error->message - used, "%.*s",
                  (int)(sizeof error->message - used - 1), inner);
-    return error->code;
 }
 
 int hf__error_hint(hf_error **reterr, const char *fmt, ...)

@@ -2,8 +2,9 @@
 /*
  * The error object behind hf_error. Made where something fails, wrapped with context on the way up:
  *
- *      if (open_lock(dir, &fd, reterr) < 0)
- *              return hf__error_wrap(reterr, "cannot lock box '%s'", name);
+ *      int result = open_lock(dir, &fd, reterr);
+ *      if (result < 0)
+ *              hf__error_wrap(reterr, "cannot lock box '%s'", name);
  *
  * gives "cannot lock box 'x': open lock: Permission denied". All makers return the negative code, so
  * that one statement both reports and returns. They keep errno.
@@ -21,8 +22,8 @@ int hf__error(hf_error **reterr, hf_code code, const char *fmt, ...) HF_PRINTF(3
 /* A failed system call: takes errno, appends its text, and finds the code that fits it. */
 int hf__error_sys(hf_error **reterr, const char *fmt, ...) HF_PRINTF(2, 3);
 
-/* Puts context before the message that is there. Returns the code of the error it wraps. */
-int hf__error_wrap(hf_error **reterr, const char *fmt, ...) HF_PRINTF(2, 3);
+/* Puts context before the message that is there, if somebody wants to know. */
+void hf__error_wrap(hf_error **reterr, const char *fmt, ...) HF_PRINTF(2, 3);
 
 /* Appends what to do next. */
 int hf__error_hint(hf_error **reterr, const char *fmt, ...) HF_PRINTF(2, 3);

@@ -30,10 +30,12 @@ static int choose_dir(const char *given, const char *variable, const char *xdg, 
     const char *base = getenv(xdg);
     const char *user_home = getenv("HOME");
     int size = 0;
-    if (path && *path)
-        return hf__path_normalize(path, ret_path, reterr) < 0
-                   ? hf__error_wrap(reterr, "%s", given ? "the directory that was given" : variable)
-                   : 0;
+    if (path && *path) {
+        int result = hf__path_normalize(path, ret_path, reterr);
+        if (result < 0)
+            hf__error_wrap(reterr, "%s", given ? "the directory that was given" : variable);
+        return result;
+    }
     if (geteuid() == 0)
         size = asprintf(&made, "%s", for_root);
     else if (base && *base == '/')

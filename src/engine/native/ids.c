@@ -38,8 +38,10 @@ int ids_take(uint32_t *ret_first, int *ret_fd, hf_error **reterr)
     for (int attempt = 0; attempt < 100; attempt++) {
         _cleanup_close_ int dir = -1;
         int result = hf__open_private_dir(IDS_DIR, true, &dir, reterr);
-        if (result < 0)
-            return hf__error_wrap(reterr, "cannot take user ids for the box");
+        if (result < 0) {
+            hf__error_wrap(reterr, "cannot take user ids for the box");
+            return result;
+        }
         _cleanup_close_ int fd =
             openat(dir, IDS_FILE, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
         if (fd < 0 && errno == ENOENT)
