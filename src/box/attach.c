@@ -48,6 +48,7 @@ int hf_job_attach(hf_box *box, uint32_t id, const hf_attach_options *options, hf
     job->channel = ++box->link.last_channel;
     job->id = job->result.job = id;
     job->attaching = true;
+    job->told_all = own.mode == HF_ATTACH_FOLLOW;
     result = ask(job, &out, &own, reterr);
     if (result < 0) {
         job->over = true;

@@ -28,6 +28,7 @@ static bool on_output(struct hf_job *job, const struct hf_frame *frame)
     if (size > inbox->window)
         return false;
     inbox->window -= (uint32_t)size;
+    job->received[stream] += size;
     bool nothing_waits =
         job->in[0].data.size == job->in[0].used && job->in[1].data.size == job->in[1].used;
     bool same = job->sink_used == 0 || job->sink_stream == stream;
@@ -64,10 +65,20 @@ hf_outcome job_outcome(uint8_t wire_outcome)
     return outcomes[wire_outcome];
 }
 
+/* The outcome comes after the last byte: what was printed in all is what has come. */
+static bool is_complete(const struct hf_job *job, const struct hf_msg_exit *message)
+{
+    for (int i = 0; i < 2; i++)
+        if (job->told_all ? message->total[i] != job->received[i]
+                          : message->total[i] < job->received[i])
+            return false;
+    return true;
+}
+
 static bool on_exit_message(struct hf_job *job, const struct hf_frame *frame)
 {
     struct hf_msg_exit message;
-    if (job->over || !hf__get_exit(frame, &message))
+    if (job->over || !hf__get_exit(frame, &message) || !is_complete(job, &message))
         return false;
     hf_result *result = &job->result;
     result->outcome = job_outcome(message.outcome);
@@ -123,7 +134,7 @@ static bool on_attached(struct hf_job *job, const struct hf_frame *frame)
     job->grace_ms = (int64_t)message.grace_ms;
     job->oom_base = message.tag;
     for (int i = 0; i < 2; i++)
-        job->position[i] = message.from[i];
+        job->position[i] = job->received[i] = message.from[i];
     return true;
 }
 

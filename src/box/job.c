@@ -178,6 +178,7 @@ static void job_free(struct hf_job *job)
 
 static void take_options(struct hf_job *job, const hf_job_options *options)
 {
+    job->told_all = true;
     job->has_tty = options->tty;
     job->has_stdin = options->tty || options->stdin_mode == HF_STDIN_PIPE;
     job->kill_on_close = options->kill_on_close;

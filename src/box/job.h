@@ -38,8 +38,10 @@ struct hf_job {
     int64_t timeout_ms, grace_ms, drain_ms;
     int64_t
         give_up_at; /* ns; a box that has not told the outcome by then is not going to; 0: never */
-    uint64_t position[2];
-    uint64_t oom_base; /* kills for want of memory before this job */
+    uint64_t position[2]; /* of the caller */
+    uint64_t received[2]; /* the same for what has come from the box */
+    bool told_all;        /* it gets all that the job prints, from there on */
+    uint64_t oom_base;    /* kills for want of memory before this job */
     struct capture captures[2];
     char *scratch; /* where hf_job_collect() reads to */
     struct hf_result result;

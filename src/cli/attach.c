@@ -9,12 +9,15 @@
 
 static struct stream_options how(const struct request *request, const hf_job *job)
 {
-    bool typed = hf_job_has_stdin(job) && isatty(STDIN_FILENO);
+    bool typed = isatty(STDIN_FILENO);
+    /* What the job draws needs the whole screen, whoever types to it: raw, so that nothing is echoed
+     * into it. */
+    bool terminal = typed && hf_job_has_tty(job) && isatty(STDOUT_FILENO) && !request->json;
     return (struct stream_options){
-        .interactive = hf_job_has_stdin(job),
+        .interactive = hf_job_has_stdin(job) || terminal,
+        .watching = !hf_job_has_stdin(job),
         .capture = request->json,
-        /* Raw only if what is typed goes somewhere: nothing else would hear Ctrl-C then. */
-        .terminal = typed && hf_job_has_tty(job) && isatty(STDOUT_FILENO) && !request->json,
+        .terminal = terminal,
         .attached = true,
         /* Bytes of a file or a pipe are data, whatever they look like. */
         .keys = typed ? detach_keys(request) : (struct detach){.count = 0},

@@ -227,8 +227,8 @@ int run_job(struct request *request, hf_box *box)
         return library_failure(error);
     if (request->detach)
         return leave_running(request, job);
-    /* What could not be started needs no terminal. */
-    if (hf_job_over(job))
+    /* What could not be started has no number, and needs no terminal. */
+    if (hf_job_over(job) && hf_job_id(job) == 0)
         options.terminal = options.interactive = false;
     int status = stream_pump(job, &options);
     if (status == STREAM_LEFT) {

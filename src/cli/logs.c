@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/flags.h"
+#include "cli/job.h"
 #include "cli/output.h"
 #include "cli/stream.h"
 #include "cli/watch.h"
@@ -66,6 +67,19 @@ static int print_document(const struct request *request, hf_job *job)
     return EXIT_OK;
 }
 
+/* A log that breaks off with its box must not look like one that is complete. */
+static int check_end(hf_job *job)
+{
+    CLEANUP(cleanup_error) hf_error *error = NULL;
+    CLEANUP(cleanup_result) hf_result *result = NULL;
+    if (hf_job_wait(job, &result, &error) < 0)
+        return hf_error_code(error) == HF_E_BUSY ? EXIT_OK : library_failure(error);
+    if (hf_result_outcome(result) != HF_LOST)
+        return EXIT_OK;
+    say_outcome(result);
+    return EXIT_FAILED;
+}
+
 static int print_log(const struct request *request, hf_box *box, uint32_t id)
 {
     CLEANUP(cleanup_error) hf_error *error = NULL;
@@ -79,7 +93,9 @@ static int print_log(const struct request *request, hf_box *box, uint32_t id)
         return print_document(request, job);
     struct stream_options stream = {.attached = true};
     int status = stream_pump(job, &stream);
-    return status == STREAM_INTERRUPTED ? EXIT_INTERRUPTED : status;
+    if (status == STREAM_INTERRUPTED)
+        return EXIT_INTERRUPTED;
+    return status != 0 ? status : check_end(job);
 }
 
 static int run(struct request *request)

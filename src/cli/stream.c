@@ -23,6 +23,7 @@
 #include "cli/units.h"
 
 #define CHUNK TERMINAL_CHUNK
+#define CTRL_C 3
 
 static int signal_pipe[2] = {-1, -1};
 static volatile sig_atomic_t interrupted;
@@ -224,6 +225,16 @@ static void send_input(struct pump *pump, const char *data, size_t size)
     }
 }
 
+/* In front of a raw terminal nobody else hears Ctrl-C. */
+static void watch_keys(struct pump *pump, size_t size)
+{
+    size_t passed;
+    if (memchr(buffer, CTRL_C, size))
+        pump->left = STREAM_INTERRUPTED;
+    else if (pump->keys.count > 0 && detach_feed(&pump->keys, buffer, size, typed, &passed))
+        pump->left = STREAM_LEFT;
+}
+
 /* The job has room for `room` bytes, so writing them does not block. */
 static void pass_input(struct pump *pump, size_t room)
 {
@@ -236,6 +247,10 @@ static void pass_input(struct pump *pump, size_t room)
         return;
     }
     size_t size = (size_t)n;
+    if (pump->options->watching) {
+        watch_keys(pump, size);
+        return;
+    }
     if (pump->keys.count == 0) {
         send_input(pump, buffer, size);
         return;
@@ -248,6 +263,8 @@ static void pass_input(struct pump *pump, size_t room)
 /* How much may be read of our input now; what is held back of it needs room as well. */
 static size_t input_room(struct pump *pump)
 {
+    if (pump->options->watching)
+        return pump->stdin_open ? CHUNK : 0;
     ssize_t room = pump->stdin_open ? hf_job_stdin_room(pump->job) : 0;
     if (room < 0)
         pump->stdin_open = false;

@@ -8,6 +8,7 @@
 
 struct stream_options {
     bool interactive; /* standard input goes to the job */
+    bool watching;    /* it does not: keys are heard, but only those that leave the job */
     bool capture;     /* output is kept for hf_job_wait() instead of printed */
     bool terminal;    /* our terminal is the job's: raw, with its size */
     /* The job is somebody else's: a signal ends the watching, and never the job. */

@@ -27,7 +27,10 @@ enum { NEW_STATE_AT = 6, STATE_AT = 7, TEXT_AT = 8, SCRIPT_AT = 9 };
 #define SCRIPT_PATH "/proc/self/fd/9"
 #define BASH_SCRIPT                                                                                \
     "IFS= read -rd '' REPLY <" SCRIPT_PATH "; exec 9<&-; eval \"unset -v REPLY; $REPLY\""
-#define SH_SCRIPT ". " SCRIPT_PATH
+/* 10 is where such a shell keeps its own copy of 9 while that is closed. */
+#define SH_SCRIPT                                                                                  \
+    "if { [ -e /proc/self/fd/10 ]; } 9<&-; then { . /proc/self/fd/10; } 9<&-; else . " SCRIPT_PATH \
+    "; fi"
 #define BASH_SESSION                                                                               \
     ". /proc/self/fd/8; builtin eval \"${__hf_X-}$BASH_EXECUTION_STRING\"; "                       \
     "{ __hf_s n&&[[ 1 ]]; } >&- 2>&-"

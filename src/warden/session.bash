@@ -134,7 +134,8 @@ builtin unset -v OLDPWD "$@"
 {
 [[ $__hf_w == *' e:'* ]] && __hf_l e
 {
-if [[ -e /proc/self/fd/7 ]]; then
+# A state that sh has written says nothing to bash.
+if builtin read -r __hf_n </proc/self/fd/7 && [[ $__hf_n == '#holdfast bash 1' ]]; then
 . /proc/self/fd/7
 builtin unset -f __hf_x
 [[ ${__hf_e-} ]] && __hf_l E
@@ -142,6 +143,7 @@ else
 compgen -e -X '@(_|PWD|SHLVL|LANG)' >$__hf_f
 mapfile -t __hf_n <$__hf_f
 __hf_f[3]=${__hf_n[*]}
+exec 7>&-
 fi
 } 2>&-
 [[ ${__hf_g-} ]] && builtin printf "holdfast: the session's directory %s is gone\n" "$__hf_g" >&2

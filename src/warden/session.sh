@@ -21,13 +21,13 @@ done
 __hf_u() {
 unset "${1%%=*}"
 }
-if [ -e /proc/self/fd/7 ]; then
+# A state that bash has written says nothing to sh.
+if { read -r __hf_n </proc/self/fd/7; } 2>&- && [ "$__hf_n" = '#holdfast sh 1' ]; then
 export -p >/proc/self/fd/6
 alias export=__hf_u
 . /proc/self/fd/6 2>&-
 unalias export
 . /proc/self/fd/7 2>&-
-exec 7<&-
 PWD=$__hf_p __hf_p=${OLDPWD-}
 case $__hf_w in
 *' workdir '*) ;;
@@ -52,6 +52,7 @@ export -p
 command printf '#end\n'
 } >/proc/self/fd/6 2>&-
 }
+exec 7<&-
 trap __hf_s EXIT
 # 9 is closed for the text, which is read from the copy that the shell keeps
 # meanwhile: the first free one from 10 up, close-on-exec.

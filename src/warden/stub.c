@@ -157,6 +157,14 @@ static void exec_in_path(char *const *argv, char *const *env)
     errno = error;
 }
 
+static void fail_script(int error, int script)
+{
+    char line[128] = "";
+    (void)!pread(script, line, sizeof line - 1, 0);
+    line[strcspn(line, "\r\n")] = '\0';
+    fail(126, error, "the script cannot be executed by what its first line names, '%s'", line);
+}
+
 static void explain_exec(const struct command *command)
 {
     int error = errno;
@@ -165,7 +173,7 @@ static void explain_exec(const struct command *command)
     if (command->shell)
         fail(127, error, "the box has neither bash nor sh to run it");
     else if (command->interpreted)
-        fail(126, error, "the interpreter that the script names cannot be executed");
+        fail_script(error, command->files.script);
     else if (error == ENOENT && strchr(program, '/') && stat(program, &st) == 0)
         fail(126, error, "'%.300s' cannot be executed, its interpreter is missing", program);
     else if (error == ENOENT || error == ENOTDIR)
