@@ -89,7 +89,7 @@ int main(int argc, char **argv)
     if (argc != 3)
         return 2;
     bool handler = strcmp(argv[1], "handler") == 0, storm = strcmp(argv[1], "storm") == 0;
-    int rounds = atoi(argv[2]);
+    int rounds = (int)strtol(argv[2], NULL, 10);
     if (hf_open(NULL, &context, &error) < 0 ||
         hf_box_create(context, NULL, HF_BOX_EPHEMERAL, &box, &error) < 0)
         die("box", error);

@@ -45,44 +45,6 @@ def log(hf, box, number, *flags):
     return hf.ok("logs", *flags, box, number)
 
 
-class Gate:
-    """A fifo on a volume: a job goes on when the test says so, and not at some time."""
-
-    SCRIPT = "exec 9<>/gate/fifo; pass() { read -r -u 9; }; "
-
-    def __init__(self, directory):
-        self.directory = directory
-        path = os.path.join(directory, "fifo")
-        os.mkfifo(path)
-        self.fd = os.open(path, os.O_RDWR)
-
-    @property
-    def flags(self):
-        return ["-v", f"{self.directory}:/gate"]
-
-    def open(self, times=1):
-        os.write(self.fd, b"\n" * times)
-
-
-@pytest.fixture
-def gate(tmp_path):
-    made = Gate(str(tmp_path))
-    yield made
-    os.close(made.fd)
-
-
-@pytest.fixture
-def gated(hf, gate):
-    """A box whose jobs wait for the gate."""
-    return hf.up(*gate.flags)
-
-
-@pytest.fixture
-def quick(make_holdfast):
-    """The release build, for many commands."""
-    return make_holdfast(cli=os.path.join(harness.RELEASE, "holdfast"))
-
-
 # --- starting ------------------------------------------------------------------------------------
 
 
@@ -185,7 +147,7 @@ def test_jobs_of_a_fresh_box_are_none(hf, box):
 
 def test_jobs_tells_all_about_a_running_job(hf, gated, gate):
     before = time.time() * 1000
-    number = start(hf, gated, Gate.SCRIPT + "printf 12345; printf 123 >&2; echo $$ > /gate/pid; pass; exit 7")
+    number = start(hf, gated, gate.SCRIPT + "printf 12345; printf 123 >&2; echo $$ > /gate/pid; pass; exit 7")
     pid = int(harness.wait_until(lambda: harness.read_file(f"{gate.directory}/pid").strip(), "the job runs"))
     entry = jobs(hf, gated)[number]
     after = time.time() * 1000
@@ -252,7 +214,7 @@ def test_jobs_running_and_quiet(hf, box):
 
 
 def test_jobs_lists_those_with_a_client_too(hf, gated, gate):
-    process = hf.popen("exec", gated, "--", "bash", "-c", Gate.SCRIPT + "echo ready; pass")
+    process = hf.popen("exec", gated, "--", "bash", "-c", gate.SCRIPT + "echo ready; pass")
     assert process.stdout.readline() == b"ready\n"
     entry, = jobs(hf, gated).values()
     assert entry["state"] == "running" and entry["clients"] == 1
@@ -286,7 +248,7 @@ def test_logs_keeps_the_streams_apart(hf, box):
 
 
 def test_logs_of_a_running_job_is_what_there_is(hf, gated, gate):
-    number = start(hf, gated, Gate.SCRIPT + "echo first; pass; echo second")
+    number = start(hf, gated, gate.SCRIPT + "echo first; pass; echo second")
     harness.wait_until(lambda: log(hf, gated, number).out == b"first\n", "the first line is in the log")
     gate.open()
     over(hf, gated, number)
@@ -294,7 +256,7 @@ def test_logs_of_a_running_job_is_what_there_is(hf, gated, gate):
 
 
 def test_logs_as_json_goes_on_where_the_last_one_ended(hf, gated, gate):
-    number = start(hf, gated, Gate.SCRIPT + "echo first; echo e1 >&2; pass; echo second; echo e2 >&2")
+    number = start(hf, gated, gate.SCRIPT + "echo first; echo e1 >&2; pass; echo second; echo e2 >&2")
     harness.wait_until(lambda: log(hf, gated, number).err == b"e1\n", "the first lines are in the log")
     document = log(hf, gated, number, "--json").json
     assert (document["stdout"], document["stdout_from"], document["stdout_next"]) == ("first\n", 0, 6)
@@ -307,7 +269,7 @@ def test_logs_as_json_goes_on_where_the_last_one_ended(hf, gated, gate):
 
 
 def test_logs_follow_ends_with_the_job(hf, gated, gate):
-    number = start(hf, gated, Gate.SCRIPT + "echo first; pass; echo second; exit 3")
+    number = start(hf, gated, gate.SCRIPT + "echo first; pass; echo second; exit 3")
     process = hf.popen("logs", "-f", gated, number)
     assert process.stdout.readline() == b"first\n"
     gate.open()
@@ -342,7 +304,7 @@ def test_wrong_positions_are_wrong_usage(hf, box, flag):
 
 
 def test_attach_gives_output_and_exit_code(hf, gated, gate):
-    number = start(hf, gated, Gate.SCRIPT + "echo before; pass; echo after; echo err >&2; exit 9")
+    number = start(hf, gated, gate.SCRIPT + "echo before; pass; echo after; echo err >&2; exit 9")
     process = hf.popen("attach", gated, number)
     assert process.stdout.readline() == b"before\n"
     gate.open()
@@ -362,7 +324,7 @@ def test_attach_as_json_is_the_result(hf, box):
 
 @pytest.mark.parametrize("name", ["INT", "TERM", "HUP", "KILL"])
 def test_a_signal_to_attach_leaves_the_job_running(hf, gated, gate, name):
-    number = start(hf, gated, Gate.SCRIPT + "echo ready; pass; echo whole; exit 4")
+    number = start(hf, gated, gate.SCRIPT + "echo ready; pass; echo whole; exit 4")
     process = hf.popen("attach", gated, number)
     assert process.stdout.readline() == b"ready\n"
     process.send_signal(getattr(signal, "SIG" + name))
@@ -395,10 +357,15 @@ def test_only_the_last_mebibyte_is_kept_and_the_positions_say_so(hf, box):
     assert len(text) == total - entry["stdout_from"]
     whole = b"".join(b"%07d\n" % i for i in range(1000000 - 140000, 1000001))
     assert whole.endswith(text)
+    for verb in ("logs", "attach"):
+        result = hf.ok(verb, "--from", "10", box, number)
+        assert result.out == text
+        assert str(entry["stdout_from"]) in result.errors, "a gap is never silent"
+        assert hf.ok(verb, "--from", total - 8, box, number).err == b""
 
 
 def test_two_clients_attached_at_once_both_get_everything(hf, gated, gate):
-    number = start(hf, gated, Gate.SCRIPT + "pass; seq -w 1 500000; echo err >&2; exit 6")
+    number = start(hf, gated, gate.SCRIPT + "pass; seq -w 1 500000; echo err >&2; exit 6")
     viewers = [hf.popen("attach", gated, number, stdout=open(f"{gate.directory}/out{i}", "wb")) for i in range(2)]
     harness.wait_until(lambda: jobs(hf, gated)[number]["clients"] == 2, "both are there")
     gate.open()
@@ -412,7 +379,7 @@ def test_two_clients_attached_at_once_both_get_everything(hf, gated, gate):
 
 
 def test_a_stopped_viewer_goes_on_without_loss_and_holds_nobody_else_up(hf, gated, gate):
-    number = start(hf, gated, Gate.SCRIPT + "echo first; pass; seq -w 1 700000; exit 6")
+    number = start(hf, gated, gate.SCRIPT + "echo first; pass; seq -w 1 700000; exit 6")
     path = f"{gate.directory}/out"
     viewer = hf.popen("attach", gated, number, stdout=open(path, "wb"))
     harness.wait_until(lambda: harness.read_file(path) == "first\n", "the viewer is there")
@@ -431,7 +398,7 @@ def test_a_stopped_viewer_goes_on_without_loss_and_holds_nobody_else_up(hf, gate
 
 
 def test_a_stopped_viewer_that_dies_lets_the_job_go_on(hf, gated, gate):
-    number = start(hf, gated, Gate.SCRIPT + "echo first; pass; seq -w 1 700000; exit 6")
+    number = start(hf, gated, gate.SCRIPT + "echo first; pass; seq -w 1 700000; exit 6")
     viewer = hf.popen("attach", gated, number)
     assert viewer.stdout.readline() == b"first\n"
     viewer.send_signal(signal.SIGSTOP)
@@ -457,7 +424,9 @@ def test_a_client_killed_mid_stream_comes_back_at_the_byte_it_had(quick, gate, s
     for i in range(rounds):
         client = quick.popen("attach", "--from", len(got), box, number)
         gate.open()
-        wanted = dice.choice([0, 1, dice.randint(1, (i + 1) * chunk - len(got))])
+        # What nobody took stays in the log, as far as that reaches.
+        left = (i + 1) * chunk - len(got)
+        wanted = max(dice.choice([0, 1, dice.randint(1, left)]), left - (KEPT_OF_A_STREAM - 2 * chunk))
         # Unbuffered: what this process has not taken is in the pipe, and read after the kill.
         while wanted > 0:
             data = os.read(client.stdout.fileno(), min(wanted, 65536))
@@ -505,7 +474,7 @@ def test_no_such_job(hf, box, verb):
 
 
 def test_late_output_of_background_children_is_in_the_log(hf, gated, gate):
-    number = start(hf, gated, Gate.SCRIPT + "(pass; echo late; echo late err >&2; pass) & echo early")
+    number = start(hf, gated, gate.SCRIPT + "(pass; echo late; echo late err >&2; pass) & echo early")
     assert over(hf, gated, number)["exit_code"] == 0
     assert log(hf, gated, number).out == b"early\n"
     gate.open()
@@ -519,7 +488,7 @@ def test_late_output_of_background_children_is_in_the_log(hf, gated, gate):
 
 
 def test_late_output_of_a_plain_exec_is_in_its_log(hf, gated, gate):
-    result = hf.exec(gated, "bash", "-c", Gate.SCRIPT + "(pass; echo late) & echo early", flags=["--json"])
+    result = hf.exec(gated, "bash", "-c", gate.SCRIPT + "(pass; echo late) & echo early", flags=["--json"])
     assert result.json["stdout"] == "early\n"
     gate.open()
     number = result.json["job"]
@@ -527,7 +496,7 @@ def test_late_output_of_a_plain_exec_is_in_its_log(hf, gated, gate):
 
 
 def test_follow_sees_what_background_children_print(hf, gated, gate):
-    number = start(hf, gated, Gate.SCRIPT + "(pass; echo late) & echo early; exit 3")
+    number = start(hf, gated, gate.SCRIPT + "(pass; echo late) & echo early; exit 3")
     over(hf, gated, number)
     process = hf.popen("attach", gated, number)
     assert process.stdout.readline() == b"early\n"
@@ -540,7 +509,7 @@ def test_follow_sees_what_background_children_print(hf, gated, gate):
 
 
 def test_wait_comes_back_when_the_job_is_over(hf, gated, gate):
-    number = start(hf, gated, Gate.SCRIPT + "pass; exit 12")
+    number = start(hf, gated, gate.SCRIPT + "pass; exit 12")
     waiter = hf.popen("wait", gated, number)
     assert hf.exec(gated, "true").code == 0
     assert waiter.poll() is None
@@ -575,7 +544,7 @@ def test_wait_for_several(hf, box):
 def test_wait_for_all_that_run(hf, gated, gate):
     old = start(hf, gated, "exit 3")
     over(hf, gated, old)
-    running = [start(hf, gated, Gate.SCRIPT + "pass; exit 0") for _ in range(3)]
+    running = [start(hf, gated, gate.SCRIPT + "pass; exit 0") for _ in range(3)]
     waiter = hf.popen("wait", gated)
     gate.open(3)
     out, err = waiter.communicate(timeout=harness.PATIENCE)
@@ -765,7 +734,7 @@ def test_keep_0_still_gives_a_plain_exec_its_output(hf, box):
 
 
 def test_keep_0_with_children_in_the_background_is_listed_until_they_end(hf, gated, gate):
-    number = start(hf, gated, Gate.SCRIPT + "(pass) & exit 3", "--keep", "0")
+    number = start(hf, gated, gate.SCRIPT + "(pass) & exit 3", "--keep", "0")
     harness.wait_until(lambda: jobs(hf, gated)[number]["state"] == "background", "its main process is over")
     gate.open()
     harness.wait_until(lambda: number not in jobs(hf, gated), "it is forgotten")
@@ -780,7 +749,7 @@ def test_a_short_keep_runs_out(hf, box):
 
 
 def test_keep_runs_from_the_end_and_not_from_the_start(hf, gated, gate):
-    number = start(hf, gated, Gate.SCRIPT + "echo x; pass; exit 5", "--keep", "1s")
+    number = start(hf, gated, gate.SCRIPT + "echo x; pass; exit 5", "--keep", "1s")
     time.sleep(1.5)
     assert number in jobs(hf, gated)
     waiter = hf.popen("wait", gated, number)

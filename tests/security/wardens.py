@@ -17,12 +17,12 @@ def text(value):
     return struct.pack("<I", len(data)) + data + b"\0"
 
 
-def hello(version=1, magic=MAGIC):
+def hello(version=2, magic=MAGIC):
     return frame(HELLO_OK, 0, struct.pack("<II", magic, version))
 
 
-def started(job=1, pid=2):
-    return frame(STARTED, 1, struct.pack("<II", job, pid))
+def started(job=1):
+    return frame(STARTED, 1, struct.pack("<I", job))
 
 
 def output(data, stream=1):
@@ -30,7 +30,7 @@ def output(data, stream=1):
 
 
 def ended(outcome=0, code=0, totals=(0, 0), channel=1):
-    return frame(EXIT, channel, struct.pack("<BIQQQQQ", outcome, code, 1, 1, 1, *totals))
+    return frame(EXIT, channel, struct.pack("<BIQQQQQQ", outcome, code, 1, 1, 1, *totals, 0))
 
 
 def forever(data):
@@ -48,7 +48,7 @@ HOSTILE = {
     "text": [b"HTTP/1.1 400 Bad Request\r\n\r\n" * 10],
     "huge length": [frame(HELLO_OK, 0, b"", length=0xffffffff)],
     "length just over the limit": [frame(OUTPUT, 1, b"", length=(1 << 20) + 1)],
-    "reserved bytes": [frame(HELLO_OK, 0, struct.pack("<II", MAGIC, 1), reserved=1)],
+    "reserved bytes": [frame(HELLO_OK, 0, struct.pack("<II", MAGIC, 2), reserved=1)],
     "wrong magic": [hello(magic=1)],
     "wrong version": [hello(version=99)],
     "short hello": [frame(HELLO_OK, 0, b"\0")],
@@ -59,7 +59,7 @@ HOSTILE = {
     "refused without its end": [frame(REFUSED, 0, struct.pack("<I", 50) + b"x")],
     "unknown type": GOOD + [frame(999, 1)],
     "message of a client": GOOD + [frame(2, 1, b"")],
-    "wrong channel": [hello(), frame(STARTED, 77, struct.pack("<II", 1, 2))],
+    "wrong channel": [hello(), frame(STARTED, 77, struct.pack("<I", 1))],
     "exit of another channel": GOOD + [ended(channel=77)],
     "started twice": GOOD + [started(), started(), ended()],
     "exit before started": [hello(), ended()],
