@@ -177,10 +177,8 @@ static void at_once(size_t count)
     unsigned first = number;
 
     for (size_t i = 0; i < count; i++, number++) {
-        hf_job_options options = {.size = sizeof options,
-                                  .argv = shell,
-                                  .stdin_mode = HF_STDIN_PIPE,
-                                  .confirm = true};
+        hf_job_options options = {
+            .size = sizeof options, .argv = shell, .stdin_mode = HF_STDIN_PIPE, .confirm = true};
         snprintf(script, sizeof script, "read line; echo $line; echo err %u >&2; exit %u", number,
                  number % 200);
         jobs[i] = start(&options);
@@ -281,9 +279,11 @@ int main(int argc, char **argv)
     CHECK(r == 0, "%s", hf_error_message(error));
     char line[64];
     while (fgets(line, sizeof line, stdin)) {
-        char word[16];
-        size_t count = 0;
-        if (sscanf(line, "%15s %zu", word, &count) < 1 || strcmp(word, "end") == 0)
+        char *end;
+        const char *word = strtok_r(line, " \n", &end);
+        const char *number = word ? strtok_r(NULL, " \n", &end) : NULL;
+        size_t count = number ? strtoul(number, NULL, 10) : 0;
+        if (!word || strcmp(word, "end") == 0)
             break;
         if (strcmp(word, "row") == 0)
             while (count-- > 0)
