@@ -18,7 +18,7 @@
 /* The same as the library asks for it: large enough that a reader never waits for a round trip. */
 #define HF_CLIENT_WINDOW MIB(1)
 /* How much of a job's stdin may be on its way to a job that has not read it yet. */
-#define HF_STDIN_WINDOW KIB(256)
+#define HF_STDIN_WINDOW MIB(1)
 /* What the warden remembers of each stream of a job. */
 #define HF_JOB_LOG MIB(1)
 /* Defaults of a job: between SIGTERM and SIGKILL, for the output of what it leaves behind, and how
@@ -63,5 +63,19 @@
 
 /* Depth of a directory tree that is removed or copied. */
 #define HF_MAX_DEPTH 128
+
+/* Trees that are sent: bytes of a file in one record, of an attribute's value, and what is gathered
+ * before it is written. */
+#define HF_MAX_FILE_DATA KIB(256)
+#define HF_MAX_XATTR KIB(64)
+#define HF_FILES_BATCH KIB(256)
+/* A file of the kernel, which has no size of its own. */
+#define HF_MAX_KERNEL_FILE MIB(16)
+/* Files with several names that are remembered while a tree is on its way, and bytes of their
+ * paths. Past either, further names become copies. */
+#define HF_MAX_LINKS 4096
+#define HF_MAX_LINK_BYTES MIB(1)
+/* Problems of a tree that are told one by one; all are counted. */
+#define HF_MAX_PROBLEMS 64
 
 #endif

@@ -70,6 +70,12 @@ static inline int sys_renameat2(int from, const char *name, int to, const char *
     return (int)syscall(SYS_renameat2, from, name, to, new_name, flags);
 }
 
+/* Fills `names` with as many struct dirent (d_reclen apart) as fit: bytes, 0 at the end, or -1. */
+static inline long sys_getdents(int dir, void *names, size_t size)
+{
+    return syscall(SYS_getdents64, dir, names, size);
+}
+
 static inline int sys_close_range(unsigned first, unsigned last, unsigned flags)
 {
     return (int)syscall(SYS_close_range, first, last, flags);
