@@ -22,7 +22,9 @@
 #define COPY_BELOW 4096
 /* A client with this much waiting for it is not listened to until it reads. */
 #define DEAF_ABOVE KIB(64)
+/* What is read at once: more from a client that sends a lot. */
 #define READ_SIZE KIB(64)
+#define LARGE_READ_SIZE KIB(256)
 
 static struct client *clients;
 static unsigned client_count;
@@ -469,18 +471,20 @@ static void client_ready(void *owner, uint32_t events)
         client_touch(client);
     if (!(events & (EPOLLIN | EPOLLHUP | EPOLLERR)))
         return;
-    char *to = hf__buf_reserve(&client->in, READ_SIZE);
-    ssize_t size = to ? recv(client->socket.fd, to, READ_SIZE, 0) : 0;
+    size_t chunk = client->loud ? LARGE_READ_SIZE : READ_SIZE;
+    char *to = hf__buf_reserve(&client->in, chunk);
+    ssize_t size = to ? recv(client->socket.fd, to, chunk, 0) : 0;
     if (size < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (size <= 0) {
         client_close(client);
         return;
     }
+    client->loud = (size_t)size >= READ_SIZE;
     client->in.size += (size_t)size;
     read_frames(client);
     /* The buffer of a large request is not kept for the life of the connection. */
-    if (!client->closing && client->in.size == 0 && client->in.capacity > 2 * READ_SIZE)
+    if (!client->closing && client->in.size == 0 && client->in.capacity > 2 * LARGE_READ_SIZE)
         hf__buf_finish(&client->in);
 }
 
@@ -494,7 +498,7 @@ void client_accept(int socket, const struct hf_msg_config *box_config)
     config = box_config;
     client->socket = (struct source){.fd = socket, .ready = client_ready, .owner = client};
     client->script = -1;
-    client->in = HF_BUF(HF_MAX_FRAME + HF_FRAME_HEADER + READ_SIZE);
+    client->in = HF_BUF(HF_MAX_FRAME + HF_FRAME_HEADER + LARGE_READ_SIZE);
     client->out = HF_BUF(HF_MAX_UNSENT);
     client->next = clients;
     clients = client;

@@ -20,6 +20,7 @@ struct client {
     size_t script_size;
     bool greeted, dirty, closing;
     bool full; /* the socket took nothing of a stream's bytes */
+    bool loud; /* the last read was a large one */
 };
 
 void client_accept(int socket, const struct hf_msg_config *config);

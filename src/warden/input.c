@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include "warden/client.h"
 #include "warden/viewer.h"
@@ -22,11 +23,11 @@ void input_close(struct job *job)
         client_tell_stdin_closed(in->owner->client, in->owner->channel);
 }
 
+/* Not for every piece: what is not granted yet is always less than what the client still has. */
 static void acknowledge(struct input *in, size_t size)
 {
     in->unacked += (uint32_t)size;
-    bool empty = in->written == in->ring.head;
-    if (in->owner && (empty || in->unacked >= HF_STDIN_WINDOW / 4)) {
+    if (in->owner && in->unacked >= HF_STDIN_WINDOW / 4) {
         client_tell_stdin_window(in->owner->client, in->owner->channel, in->unacked);
         in->unacked = 0;
     }
@@ -67,17 +68,39 @@ void input_init(struct job *job)
     job->in.ring.max = HF_STDIN_WINDOW;
 }
 
-static bool put(struct job *job, const void *data, size_t size)
+/* Most input goes into an empty pipe, and needs no ring. Returns how much of it; -1 if nobody reads
+ * any more. */
+static ssize_t put_directly(struct input *in, const void *data, size_t size)
+{
+    if (in->written < in->ring.head || in->pipe.events != 0)
+        return 0;
+    ssize_t written = write(in->pipe.fd, data, size);
+    if (written < 0)
+        return errno == EAGAIN || errno == EINTR ? 0 : -1;
+    ring_commit(&in->ring, (size_t)written); /* it has been there, as far as positions go */
+    in->written += (uint64_t)written;
+    acknowledge(in, (size_t)written);
+    return written;
+}
+
+static bool put(struct job *job, const char *data, size_t size)
 {
     struct input *in = &job->in;
     struct iovec parts[2];
+    ssize_t direct = put_directly(in, data, size);
+    if (direct < 0)
+        input_close(job);
+    if (direct < 0 || (size_t)direct == size)
+        return true;
+    data += direct;
+    size -= (size_t)direct;
     int count = ring_room(&in->ring, in->written, size, parts);
     size_t room = count == 0 ? 0 : parts[0].iov_len + (count == 2 ? parts[1].iov_len : 0);
     if (room < size)
         return false;
     memcpy(parts[0].iov_base, data, parts[0].iov_len);
     if (count == 2)
-        memcpy(parts[1].iov_base, (const char *)data + parts[0].iov_len, parts[1].iov_len);
+        memcpy(parts[1].iov_base, data + parts[0].iov_len, parts[1].iov_len);
     ring_commit(&in->ring, size);
     if (in->pipe.events == 0)
         input_ready(job, 0);

@@ -40,6 +40,7 @@
 #include "base/sys.h"
 #include "warden/command.h"
 #include "warden/environ.h"
+#include "warden/files/agent.h"
 #include "warden/job.h"
 #include "warden/loop.h"
 #include "warden/memfile.h"
@@ -188,7 +189,7 @@ struct main_plan {
     const struct command *command;
     char *const *env;
     volatile int32_t *main_process;
-    bool tty;
+    bool tty, files;
 };
 
 /* From here to execve it borrows the stub's memory, on a stack of its own. */
@@ -206,6 +207,10 @@ static int run_main(void *data)
     }
     /* The parent-death signal is cleared by a change of uid. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (plan->files) {
+        *plan->main_process = getpid();
+        agent_main(plan->command->tries[0], plan->workdir);
+    }
     if (chdir(plan->workdir) < 0) {
         fail(126, errno, "working directory '%.300s' cannot be entered", plan->workdir);
         _exit(126);
@@ -225,10 +230,17 @@ static int run_main(void *data)
     _exit(126);
 }
 
-/* Returns once the child has execed or ended. */
+/* Returns once the child has execed or ended. The file agent never execs: it is a process of its own
+ * from the beginning. */
 static pid_t start_main(struct main_plan *plan)
 {
     static char stack[32768] __attribute__((aligned(16)));
+    if (plan->files) {
+        pid_t agent = fork();
+        if (agent == 0)
+            run_main(plan);
+        return agent;
+    }
     pid_t pid = clone(run_main, stack + sizeof stack, CLONE_VM | CLONE_VFORK | SIGCHLD, plan);
     /* The child has written to our memory behind the compiler's back. */
     __asm__ volatile("" ::: "memory");
@@ -336,6 +348,7 @@ static void run_job(const struct request *request)
         .env = env.vector,
         .main_process = request->main_process,
         .tty = tty,
+        .files = start->flags & HF_START_FILES,
     };
     int64_t started = hf__now_ns();
     pid_t main_process = start_main(&main_plan);

@@ -75,6 +75,7 @@ enum {
     HF_START_TTY = 1 << 5,     /* a terminal for all three */
     HF_START_CONFIRM = 1 << 6, /* STARTED means that the command runs */
     HF_START_FORGET = 1 << 7,  /* do not keep it when it is finished */
+    HF_START_FILES = 1 << 8,   /* argv is for the file agent, not for a program of the box */
 };
 
 struct hf_msg_start {
