@@ -610,6 +610,184 @@ HF_API void hf_session_close(hf_session *session);
 HF_API int hf_session_forget(hf_box *box, const char *name, hf_error **reterr);
 
 /* ------------------------------------------------------------------------------------------------
+ * Files
+ * ---------------------------------------------------------------------------------------------- */
+
+/*
+ * Files of a box, without a shell, tar or any other program in it. Paths are the box's own; relative
+ * ones start at its working directory. Everything is done as `user` would do it, by a process of the
+ * box, so nothing can be reached that a job of that user could not reach, and a symlink never leads
+ * out of the box. What comes from a box is not trusted: sizes are checked, names are bytes to be
+ * escaped (hf_escape()) before anyone sees them.
+ *
+ * A failure has one of these kinds; hf_error_file() tells which, and the message names the path.
+ */
+#define HF_FILE_ERROR_LIST(X)                                                                      \
+    X(NONE, 0, "none")                                                                             \
+    X(NOT_FOUND, 1, "not_found")                                                                   \
+    X(PERMISSION_DENIED, 2, "permission_denied")                                                   \
+    X(IS_DIRECTORY, 3, "is_directory")                                                             \
+    X(NOT_DIRECTORY, 4, "not_directory")                                                           \
+    X(NO_SPACE, 5, "no_space")                                                                     \
+    X(READ_ONLY, 6, "read_only")                                                                   \
+    X(TOO_LARGE, 7, "too_large")                                                                   \
+    X(INVALID_PATH, 8, "invalid_path")                                                             \
+    X(EXISTS, 9, "exists")                                                                         \
+    X(LOOP, 10, "loop")                                                                            \
+    X(PROTOCOL, 11, "protocol")                                                                    \
+    X(CHECKSUM, 12, "checksum")                                                                    \
+    X(SYSTEM, 13, "system")
+
+typedef enum hf_file_error {
+#define HF_FILE_ERROR_ENUM(name, number, text) HF_FILE_##name = (number),
+    HF_FILE_ERROR_LIST(HF_FILE_ERROR_ENUM)
+#undef HF_FILE_ERROR_ENUM
+} hf_file_error;
+
+/* The kind of an error that a call of this section gave; HF_FILE_NONE for others. */
+HF_API hf_file_error hf_error_file(const hf_error *error);
+/* "not_found", as it stands in JSON. */
+HF_API const char *hf_file_error_name(hf_file_error kind);
+
+typedef struct hf_file_options {
+    size_t size;
+    const char *user; /* as of a job; NULL for the box's */
+    /* read: from this byte on, so many of them; a length of 0 is all there is. */
+    uint64_t offset, length;
+    /* write: the mode of a new file, 0 for 0644; of a replaced one its own is kept. mkdir: 0 for
+     * 0755. */
+    unsigned mode;
+    bool append;     /* write: to the end of what is there; not atomic */
+    bool no_clobber; /* write, move: fail with EXISTS if something is there */
+    bool parents;    /* mkdir: make what is missing above, and be content if it is there */
+    bool recursive;  /* list, remove, watch: all that is below */
+    bool follow;     /* stat: what a symlink leads to, not the link */
+} hf_file_options;
+
+/* Takes bytes; negative to stop, which makes the call fail. */
+typedef int (*hf_sink)(void *data, const void *bytes, size_t size);
+/* Gives up to `size` bytes; 0 at the end, negative to stop: nothing is changed then. */
+typedef ssize_t (*hf_source)(void *data, void *buffer, size_t size);
+
+/* Reads a file. `options` may be NULL here and below. */
+HF_API int hf_file_read(hf_box *box, const char *path, const hf_file_options *options, hf_sink sink,
+                        void *data, hf_error **reterr);
+/*
+ * Writes a file: makes the directories above it, writes beside it, and puts it in its place when it
+ * is complete. A reader sees the old one or the new one, whatever is killed or runs out meanwhile.
+ */
+HF_API int hf_file_write(hf_box *box, const char *path, const hf_file_options *options,
+                         hf_source source, void *data, hf_error **reterr);
+HF_API int hf_file_mkdir(hf_box *box, const char *path, const hf_file_options *options,
+                         hf_error **reterr);
+/* If `to` is a directory it goes into it, under its own name. Across file systems it is copied first
+ * and removed then. */
+HF_API int hf_file_move(hf_box *box, const char *from, const char *to,
+                        const hf_file_options *options, hf_error **reterr);
+HF_API int hf_file_remove(hf_box *box, const char *path, const hf_file_options *options,
+                          hf_error **reterr);
+
+typedef struct hf_file_info {
+    const char *path; /* as asked for; of a list, below it */
+    char type;        /* as in find: f d l p s c b */
+    unsigned mode;    /* with the bits 07000 */
+    uint32_t uid, gid;
+    uint64_t size;
+    int64_t mtime; /* seconds since 1970 */
+    uint32_t mtime_ns;
+    const char *target; /* of a symlink; NULL for others */
+} hf_file_info;
+
+typedef struct hf_files hf_files;
+
+/* One file, itself and not what it leads to; a list of one. */
+HF_API int hf_file_stat(hf_box *box, const char *path, const hf_file_options *options,
+                        hf_files **ret_files, hf_error **reterr);
+/* What is in a directory, by name; with `recursive` all that is below. At most a million. */
+HF_API int hf_file_list(hf_box *box, const char *path, const hf_file_options *options,
+                        hf_files **ret_files, hf_error **reterr);
+HF_API const hf_file_info *hf_files_get(const hf_files *files, size_t index);
+HF_API int hf_files_json(const hf_files *files, char **ret_json, hf_error **reterr);
+HF_API void hf_files_free(hf_files *files);
+
+typedef struct hf_copy_progress {
+    uint64_t bytes, files; /* done */
+    uint64_t total_bytes;  /* 0 where it is not known */
+    const char *path;      /* at it */
+} hf_copy_progress;
+
+typedef struct hf_copy_options {
+    size_t size;
+    const char *user;
+    /* Nothing more is taken than this: TOO_LARGE. 0 for no limit. */
+    uint64_t max_bytes, max_files;
+    /* Also owners, by number, where that is permitted. */
+    bool archive;
+    /* Go on with a file that an earlier copy did not finish: what is there already is compared by
+     * its checksum, not sent again. For single files. */
+    bool resume;
+    /* The path is the place itself, not a directory to put it into. */
+    bool exact;
+    /* Called again and again; negative stops the copy, files that were complete stay. */
+    int (*progress)(void *data, const hf_copy_progress *progress);
+    void *progress_data;
+} hf_copy_options;
+
+typedef struct hf_copy_result {
+    size_t size; /* set by the caller */
+    uint64_t files, directories, symlinks, bytes;
+    uint64_t skipped; /* devices, sockets, and what could not be read */
+} hf_copy_result;
+
+/*
+ * Copies a file or a tree between the host and a box, or between two boxes. If the destination is a
+ * directory the copy goes into it, under its own name; otherwise it gets the destination's name.
+ * Directories, symlinks, hard links, holes, modes and dates are kept; what is there already is
+ * merged with, file by file, each in one instant. Every file carries a checksum. On the host nothing
+ * is ever written outside of the destination, no device, and no set-user-ID bit.
+ */
+HF_API int hf_copy_in(hf_box *box, const char *host_path, const char *box_path,
+                      const hf_copy_options *options, hf_copy_result *ret_result,
+                      hf_error **reterr);
+HF_API int hf_copy_out(hf_box *box, const char *box_path, const char *host_path,
+                       const hf_copy_options *options, hf_copy_result *ret_result,
+                       hf_error **reterr);
+HF_API int hf_copy_across(hf_box *from, const char *from_path, hf_box *to, const char *to_path,
+                          const hf_copy_options *options, hf_copy_result *ret_result,
+                          hf_error **reterr);
+/* The same with a tar archive on a descriptor: into a directory of the box, or out of it. */
+HF_API int hf_copy_tar_in(hf_box *box, int fd, const char *box_path, const hf_copy_options *options,
+                          hf_copy_result *ret_result, hf_error **reterr);
+HF_API int hf_copy_tar_out(hf_box *box, const char *box_path, int fd,
+                           const hf_copy_options *options, hf_copy_result *ret_result,
+                           hf_error **reterr);
+
+typedef enum hf_watch_kind {
+    HF_WATCH_CREATE,
+    HF_WATCH_WRITE,
+    HF_WATCH_REMOVE,
+    HF_WATCH_RENAME,   /* from `path` to `to` */
+    HF_WATCH_OVERFLOW, /* so much happened that some of it was not told */
+} hf_watch_kind;
+
+typedef struct hf_watch_event {
+    hf_watch_kind kind;
+    const char *path, *to; /* `to` NULL but for RENAME */
+    bool directory;
+} hf_watch_event;
+
+typedef struct hf_watch hf_watch;
+
+/* Watches a file or a directory, with `recursive` all that is below, also what is made later. */
+HF_API int hf_watch_open(hf_box *box, const char *path, const hf_file_options *options,
+                         hf_watch **ret_watch, hf_error **reterr);
+/* The next event, which lives until the next call: 1; 0 when nothing came in time (negative: wait
+ * for ever); an error once the watching has ended. */
+HF_API int hf_watch_next(hf_watch *watch, int64_t timeout_ms, hf_watch_event *ret_event,
+                         hf_error **reterr);
+HF_API void hf_watch_close(hf_watch *watch);
+
+/* ------------------------------------------------------------------------------------------------
  * Results
  * ---------------------------------------------------------------------------------------------- */
 

@@ -10,11 +10,12 @@
 struct hf_error {
     hf_code code;
     int sys_errno;
+    hf_file_error file;
     char message[1024];
 };
 
 /* Reporting that memory has run out must not need memory. */
-static hf_error out_of_memory = {HF_E_NO_SPACE, ENOMEM, "out of memory"};
+static hf_error out_of_memory = {HF_E_NO_SPACE, ENOMEM, HF_FILE_NONE, "out of memory"};
 
 static const struct {
     hf_code code;
@@ -197,4 +198,41 @@ int hf__error_hint(hf_error **reterr, const char *fmt, ...)
     vsnprintf(error->message + used, sizeof error->message - used, fmt, args);
     va_end(args);
     return error->code;
+}
+
+int hf__error_file(hf_error **reterr, hf_file_error kind, int sys_errno, const char *fmt, ...)
+{
+    static const hf_code fitting[] = {
+        [HF_FILE_NOT_FOUND] = HF_E_NOT_FOUND, [HF_FILE_PERMISSION_DENIED] = HF_E_PERMISSION,
+        [HF_FILE_NO_SPACE] = HF_E_NO_SPACE,   [HF_FILE_READ_ONLY] = HF_E_PERMISSION,
+        [HF_FILE_EXISTS] = HF_E_EXISTS,       [HF_FILE_PROTOCOL] = HF_E_PROTOCOL,
+        [HF_FILE_CHECKSUM] = HF_E_CORRUPT,    [HF_FILE_SYSTEM] = HF_E_SYSTEM,
+    };
+    hf_code code = (size_t)kind < sizeof fitting / sizeof fitting[0] && fitting[kind]
+                       ? fitting[kind]
+                       : HF_E_INVALID;
+    char message[1024];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(message, sizeof message, fmt, args);
+    va_end(args);
+    hf__error_make(reterr, code, sys_errno, message);
+    if (reterr && *reterr && *reterr != &out_of_memory)
+        (*reterr)->file = kind;
+    return code;
+}
+
+hf_file_error hf_error_file(const hf_error *error)
+{
+    return error ? error->file : HF_FILE_NONE;
+}
+
+const char *hf_file_error_name(hf_file_error kind)
+{
+    static const char *const names[] = {
+#define NAME(name, number, text) [number] = text,
+        HF_FILE_ERROR_LIST(NAME)
+#undef NAME
+    };
+    return (size_t)kind < sizeof names / sizeof names[0] ? names[kind] : "unknown";
 }

@@ -31,6 +31,10 @@ int hf__error_hint(hf_error **reterr, const char *fmt, ...) HF_PRINTF(2, 3);
 /* For errors that cross a process: makes one from its parts. */
 int hf__error_make(hf_error **reterr, hf_code code, int sys_errno, const char *message);
 
+/* About a file of a box; the code follows from the kind. */
+int hf__error_file(hf_error **reterr, hf_file_error kind, int sys_errno, const char *fmt, ...)
+    HF_PRINTF(4, 5);
+
 hf_code hf__code_of_errno(int error);
 
 static inline void hf__cleanup_error(hf_error **error)

@@ -230,11 +230,11 @@ static int send_script(struct hf_job *job, struct hf_buf *out, const hf_job_opti
 }
 
 static int send_start(struct hf_job *job, struct hf_buf *out, const hf_job_options *options,
-                      hf_error **reterr)
+                      uint32_t flags, hf_error **reterr)
 {
     static const char *const nameless[] = {"", NULL};
     struct hf_msg_start start = {
-        .flags = start_flags(options),
+        .flags = start_flags(options) | flags,
         .timeout_ms = (uint64_t)options->timeout_ms,
         .grace_ms = (uint64_t)options->grace_ms,
         .drain_ms = (uint64_t)options->drain_ms,
@@ -257,7 +257,8 @@ static int send_start(struct hf_job *job, struct hf_buf *out, const hf_job_optio
     return result;
 }
 
-int hf_job_start(hf_box *box, const hf_job_options *options, hf_job **ret_job, hf_error **reterr)
+int job_start(struct hf_box *box, const hf_job_options *options, uint32_t flags,
+              struct hf_job **ret_job, hf_error **reterr)
 {
     _cleanup_buf_ struct hf_buf out = HF_BUF(2 * HF_MAX_FRAME + KIB(1));
     hf_job_options own = {0};
@@ -272,7 +273,7 @@ int hf_job_start(hf_box *box, const hf_job_options *options, hf_job **ret_job, h
         return hf__error(reterr, HF_E_NO_SPACE, "out of memory");
     job->channel = ++box->link.last_channel;
     take_options(job, &own);
-    result = send_start(job, &out, &own, reterr);
+    result = send_start(job, &out, &own, flags, reterr);
     if (result == 0 && own.confirm)
         result = job_await_answer(job, reterr);
     if (result < 0) {
@@ -284,6 +285,11 @@ int hf_job_start(hf_box *box, const hf_job_options *options, hf_job **ret_job, h
         set_bound(job, own.timeout_ms);
     *ret_job = job;
     return 0;
+}
+
+int hf_job_start(hf_box *box, const hf_job_options *options, hf_job **ret_job, hf_error **reterr)
+{
+    return job_start(box, options, 0, ret_job, reterr);
 }
 
 /* ---- reading -------------------------------------------------------------------------------- */
@@ -401,12 +407,8 @@ ssize_t hf_job_write(hf_job *job, const void *data, size_t size, hf_error **rete
         size = HF_MAX_DATA;
     if (size == 0)
         return 0;
-    _cleanup_buf_ struct hf_buf out = HF_BUF(HF_MAX_DATA + HF_FRAME_HEADER);
-    size_t mark = hf__frame_begin(&out, HF_MSG_STDIN, job->channel);
-    hf__buf_append(&out, data, size);
-    hf__frame_end(&out, mark);
     job->stdin_window -= (uint32_t)size;
-    int result = link_send(&job->box->link, &out, reterr);
+    int result = link_send_data(&job->box->link, HF_MSG_STDIN, job->channel, data, size, reterr);
     return result < 0 ? result : (ssize_t)size;
 }
 

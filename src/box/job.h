@@ -47,6 +47,10 @@ struct hf_job {
     struct hf_result result;
 };
 
+/* hf_job_start() with HF_START_* that callers have no option for. */
+int job_start(struct hf_box *box, const hf_job_options *options, uint32_t flags,
+              struct hf_job **ret_job, hf_error **reterr);
+
 /* A handle in the link's list, with a channel of its own. NULL when memory runs out. */
 struct hf_job *job_new(struct hf_box *box, size_t output_limit);
 /* Waits until the box has answered, in bounded time: the job runs, is over, or is attached. */

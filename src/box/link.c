@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/utf8.h"
@@ -218,57 +219,93 @@ int link_receive(struct link *link, int64_t timeout_ms, hf_error **reterr)
 
 /* ---- sending -------------------------------------------------------------------------------- */
 
-static int send_whole(struct link *link, const struct hf_buf *frames, bool take, hf_error **reterr)
+/* The socket is full, or dead. 0 if it is worth another try. */
+static int wait_to_send(struct link *link, bool take, hf_error **reterr)
 {
-    size_t sent = 0;
-    while (sent < frames->size) {
-        ssize_t size =
-            send(link->fd, frames->data + sent, frames->size - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
-        if (size >= 0) {
-            sent += (size_t)size;
-            continue;
-        }
-        if (errno == EINTR)
-            continue;
-        if (errno != EAGAIN) {
-            /* Why it ended may already have arrived, and says more than EPIPE. */
-            if (take)
-                for (int i = 0; i < 16 && !link->dead; i++)
-                    (void)take_bytes(link, MSG_DONTWAIT);
-            return hf__error(reterr, HF_E_LOST, "the box ended");
-        }
-        struct pollfd polled = {link->fd, (short)(take ? POLLIN | POLLOUT : POLLOUT), 0};
-        (void)poll(&polled, 1, -1);
-        if (take && (polled.revents & POLLIN))
+    if (errno == EINTR)
+        return 0;
+    if (errno != EAGAIN) {
+        /* Why it ended may already have arrived, and says more than EPIPE. */
+        for (int i = 0; i < 16 && take && !link->dead; i++)
             (void)take_bytes(link, MSG_DONTWAIT);
-        if (take && link->dead)
-            return hf__error(reterr, link->dead_code, "%s", link->dead);
+        return hf__error(reterr, HF_E_LOST, "the box ended");
+    }
+    struct pollfd polled = {link->fd, (short)(take ? POLLIN | POLLOUT : POLLOUT), 0};
+    (void)poll(&polled, 1, -1);
+    if (take && (polled.revents & POLLIN))
+        (void)take_bytes(link, MSG_DONTWAIT);
+    if (take && link->dead)
+        return hf__error(reterr, link->dead_code, "%s", link->dead);
+    return 0;
+}
+
+static void skip(struct iovec *parts, size_t count, size_t size)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t here = size < parts[i].iov_len ? size : parts[i].iov_len;
+        parts[i].iov_base = (char *)parts[i].iov_base + here;
+        parts[i].iov_len -= here;
+        size -= here;
+    }
+}
+
+static int send_whole(struct link *link, struct iovec *parts, size_t count, bool take,
+                      hf_error **reterr)
+{
+    struct msghdr message = {.msg_iov = parts, .msg_iovlen = count};
+    while (parts[count - 1].iov_len > 0) {
+        ssize_t size = sendmsg(link->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (size >= 0) {
+            skip(parts, count, (size_t)size);
+            continue;
+        }
+        int result = wait_to_send(link, take, reterr);
+        if (result < 0)
+            return result;
     }
     return 0;
 }
 
-static int send_locked(struct link *link, const struct hf_buf *frames, bool take, hf_error **reterr)
+static int send_locked(struct link *link, struct iovec *parts, size_t count, bool take,
+                       hf_error **reterr)
 {
-    if (frames->failed)
-        return hf__error(reterr, HF_E_INVALID,
-                         "the request is larger than the 1 MiB that one message may have");
     /* Another thread sends a signal, which is soon done, or waits for a box that does not read. */
     while (!try_lock(link))
         (void)poll(NULL, 0, 1);
-    int result = send_whole(link, frames, take, reterr);
+    int result = send_whole(link, parts, count, take, reterr);
     unlock(link);
     send_cancels(link);
     return result;
+}
+
+static int send_frames(struct link *link, const struct hf_buf *frames, bool take, hf_error **reterr)
+{
+    struct iovec part = {frames->data, frames->size};
+    if (frames->failed)
+        return hf__error(reterr, HF_E_INVALID,
+                         "the request is larger than the 1 MiB that one message may have");
+    return send_locked(link, &part, 1, take, reterr);
 }
 
 int link_send(struct link *link, const struct hf_buf *frames, hf_error **reterr)
 {
     if (link->dead)
         return hf__error(reterr, link->dead_code, "%s", link->dead);
-    return send_locked(link, frames, true, reterr);
+    return send_frames(link, frames, true, reterr);
 }
 
 int link_send_aside(struct link *link, const struct hf_buf *frames, hf_error **reterr)
 {
-    return send_locked(link, frames, false, reterr);
+    return send_frames(link, frames, false, reterr);
+}
+
+int link_send_data(struct link *link, uint16_t type, uint32_t channel, const void *data,
+                   size_t size, hf_error **reterr)
+{
+    uint8_t header[HF_FRAME_HEADER];
+    struct iovec parts[2] = {{header, sizeof header}, {(void *)data, size}};
+    if (link->dead)
+        return hf__error(reterr, link->dead_code, "%s", link->dead);
+    hf__frame_header(header, type, channel, size);
+    return send_locked(link, parts, 2, true, reterr);
 }

@@ -43,6 +43,9 @@ void link_finish(struct link *link);
 /* Sends whole frames. Takes in what arrives while the socket is full, so that two full sides cannot
  * wait for each other. */
 int link_send(struct link *link, const struct hf_buf *frames, hf_error **reterr);
+/* One frame with these bytes, sent from where they lie. */
+int link_send_data(struct link *link, uint16_t type, uint32_t channel, const void *data,
+                   size_t size, hf_error **reterr);
 /* The same for another thread than the one that reads: it only waits. */
 int link_send_aside(struct link *link, const struct hf_buf *frames, hf_error **reterr);
 
