@@ -5,7 +5,7 @@
 #include "cli/job.h"
 #include "cli/output.h"
 #include "cli/stream.h"
-#include "cli/watch.h"
+#include "cli/target.h"
 
 static struct stream_options how(const struct request *request, const hf_job *job)
 {

@@ -14,13 +14,21 @@
 enum {
     EXIT_OK = 0,
     EXIT_UNUSABLE = 1,
+    EXIT_FILE = 1, /* a file that is not there, may not be read...: holdfast did its part */
     EXIT_USAGE = 2,
     EXIT_TIMED_OUT = 124,
     EXIT_FAILED = 125,
     EXIT_INTERRUPTED = 130,
+    EXIT_READER_GONE = 141, /* as if SIGPIPE had ended us */
 };
 
 struct verb;
+
+/* Bytes of a file: so many from `offset` on, 0 for all there is, or the last ones of it. */
+struct range {
+    uint64_t offset, length;
+    bool from_end; /* the last `length` */
+};
 
 /* One command line, parsed. Strings belong to argv. */
 struct request {
@@ -51,6 +59,11 @@ struct request {
     bool from_given, tail_given;
     bool follow, no_stdin, running;
     int signal; /* 0 for none */
+    /* files; `size` of both is set where they are used */
+    hf_file_options file;
+    hf_copy_options copy;
+    struct range range;
+    bool range_given, long_format;
     /* the rest */
     bool quiet, force, all, man;
     int64_t stop_grace_ms;
@@ -91,14 +104,17 @@ struct verb {
     size_t command_from;
     /* What its words are, for completions. With jobs: a box first, then jobs of it. */
     bool completes_boxes, completes_jobs, completes_verbs;
+    bool completes_files;  /* of the host, beside boxes */
+    bool takes_files;      /* of boxes: its exit codes tell what is wrong with them from the rest */
     const char *completes; /* "a|b|c", or NULL */
     int (*run)(struct request *request);
 };
 
 extern const struct verb *const verbs[]; /* NULL-terminated, in the order of the help */
 extern const struct verb verb_run, verb_up, verb_exec, verb_sh, verb_jobs, verb_attach, verb_logs,
-    verb_wait, verb_kill, verb_ps, verb_inspect, verb_stats, verb_stop, verb_rm, verb_doctor,
-    verb_completion, verb_version, verb_help;
+    verb_wait, verb_kill, verb_read, verb_write, verb_ls, verb_stat, verb_mkdir, verb_mv, verb_cp,
+    verb_watch, verb_ps, verb_inspect, verb_stats, verb_stop, verb_rm, verb_doctor, verb_completion,
+    verb_version, verb_help;
 
 const struct verb *find_verb(const char *name);
 /* Reports an unknown verb with the nearest known one; returns the exit code. */
@@ -126,6 +142,10 @@ static inline void cleanup_result(hf_result **result)
 static inline void cleanup_jobs(hf_jobs **jobs)
 {
     hf_jobs_free(*jobs);
+}
+static inline void cleanup_files(hf_files **files)
+{
+    hf_files_free(*files);
 }
 static inline void cleanup_error(hf_error **error)
 {

@@ -102,6 +102,8 @@ static void bash_verb(const struct verb *verb)
     if (verb->completes_boxes)
         printf("            %swords=$(holdfast ps -q 2>/dev/null)\n",
                verb->completes_jobs ? "[[ -z $box ]] && " : "");
+    if (verb->completes_files)
+        puts("            words+=\" $(compgen -f -- \"$cur\")\"");
     fputs("            words+='", stdout);
     print_words(verb);
     puts("'");
@@ -194,6 +196,10 @@ static void print_zsh(void)
          "    local -a jobs=(${(f)\"$(holdfast jobs -q $words[2] 2>/dev/null)\"})\n"
          "    compadd -a jobs\n"
          "}\n"
+         "_holdfast_places() {\n"
+         "    _holdfast_boxes\n"
+         "    _files\n"
+         "}\n"
          "_holdfast() {\n"
          "    local -a verbs=(");
     for (size_t i = 0; verbs[i]; i++) {
@@ -215,6 +221,8 @@ static void print_zsh(void)
         for_each_flag(verbs[i], zsh_flag);
         if (verbs[i]->completes_jobs) {
             puts("                '1:box:_holdfast_boxes' '*:job:_holdfast_jobs'");
+        } else if (verbs[i]->completes_files) {
+            puts("                '*:place:_holdfast_places'");
         } else if (verbs[i]->completes_boxes) {
             puts("                '*:box:_holdfast_boxes'");
         } else if (verbs[i]->completes || verbs[i]->completes_verbs) {
@@ -269,6 +277,8 @@ static void print_fish(void)
         for_each_flag(verbs[i], fish_flag);
         if (verbs[i]->completes_boxes)
             fish_words(verbs[i], "holdfast ps -q 2>/dev/null");
+        if (verbs[i]->completes_files)
+            printf("complete -c holdfast -n '__fish_seen_subcommand_from %s' -F\n", verbs[i]->name);
         if (verbs[i]->completes_jobs)
             fish_words(verbs[i], "holdfast jobs -q (commandline -opc)[3] 2>/dev/null");
         printf("complete -c holdfast -n '__fish_seen_subcommand_from %s' -a '", verbs[i]->name);

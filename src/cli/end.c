@@ -5,6 +5,8 @@
 
 struct end_report {
     size_t done, failed;
+    int status;     /* of the failures */
+    bool quiet;     /* nobody wants to read the names of those that went well */
     FILE *failures; /* JSON of those that failed */
 };
 
@@ -14,11 +16,16 @@ static void note_failure(struct end_report *report, const char *name, const hf_e
     if (report->failures) {
         fputs(report->failed ? ",{\"name\":" : "{\"name\":", report->failures);
         print_json_string(report->failures, name);
-        fprintf(report->failures,
-                ",\"code\":\"%s\",\"message\":", hf_code_name(hf_error_code(error)));
+        fprintf(report->failures, ",\"code\":\"%s\"", hf_code_name(hf_error_code(error)));
+        if (hf_error_file(error) != HF_FILE_NONE)
+            fprintf(report->failures, ",\"kind\":\"%s\"", hf_file_error_name(hf_error_file(error)));
+        fputs(",\"message\":", report->failures);
         print_json_string(report->failures, hf_error_message(error));
         fputs("}", report->failures);
     }
+    /* Of several the one that weighs more: holdfast's own. */
+    if (failure_status(error) > report->status)
+        report->status = failure_status(error);
     report->failed++;
 }
 
@@ -27,7 +34,7 @@ static void note_done(struct end_report *report, const char *name)
     if (report->failures) {
         fputs(report->done ? "," : "", stdout);
         print_json_string(stdout, name);
-    } else {
+    } else if (!report->quiet) {
         print_text(stdout, name, 0);
         putchar('\n');
     }
@@ -37,7 +44,7 @@ static void note_done(struct end_report *report, const char *name)
 int end_each(void *subject, const struct request *request, const char *const *names, size_t count,
              const char *done, end_fn end)
 {
-    struct end_report report = {0};
+    struct end_report report = {.status = EXIT_OK, .quiet = request->quiet};
     char *failures = NULL;
     size_t failures_size = 0;
     if (request->json) {
@@ -58,5 +65,5 @@ int end_each(void *subject, const struct request *request, const char *const *na
         printf("],\"failed\":[%s]}\n", failures ? failures : "");
         free(failures);
     }
-    return report.failed > 0 ? EXIT_FAILED : EXIT_OK;
+    return report.status;
 }

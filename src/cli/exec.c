@@ -3,7 +3,7 @@
 #include "cli/job.h"
 #include "cli/output.h"
 #include "cli/stream.h"
-#include "cli/watch.h"
+#include "cli/target.h"
 
 static int run(struct request *request)
 {

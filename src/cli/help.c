@@ -84,6 +84,19 @@ static void print_exit_codes(FILE *stream)
             style(stream, STYLE_BOLD), style(stream, STYLE_PLAIN));
 }
 
+static void print_file_exit_codes(FILE *stream)
+{
+    fprintf(stream,
+            "\n%sExit codes:%s\n"
+            "  0 done; 1 a file is missing, in the way, not permitted, too large...; 125\n"
+            "  holdfast itself failed, or there is no such box; 130 interrupted; 141 the\n"
+            "  reader of stdout left; 2 wrong usage. The reason is on stderr. With --json its\n"
+            "  code is told, and of a file its kind: not_found, permission_denied,\n"
+            "  is_directory, not_directory, no_space, read_only, too_large, invalid_path,\n"
+            "  exists, loop, protocol, checksum or system.\n",
+            style(stream, STYLE_BOLD), style(stream, STYLE_PLAIN));
+}
+
 void print_verb_help(FILE *stream, const struct verb *verb)
 {
     fprintf(stream, "holdfast %s: %s\n\n%sUsage:%s holdfast %s%s%s\n", verb->name, verb->summary,
@@ -99,6 +112,8 @@ void print_verb_help(FILE *stream, const struct verb *verb)
     print_examples(stream, verb->examples);
     if (verb->takes_command)
         print_exit_codes(stream);
+    if (verb->takes_files)
+        print_file_exit_codes(stream);
 }
 
 void print_overview(FILE *stream)

@@ -7,9 +7,9 @@
 
 #include "cli/flags.h"
 #include "cli/output.h"
+#include "cli/target.h"
 #include "cli/terminal.h"
 #include "cli/units.h"
-#include "cli/watch.h"
 
 /* All columns but the last one, the command, which gets what is left of the line. */
 #define COLUMNS 9

@@ -6,8 +6,8 @@
 #include "cli/end.h"
 #include "cli/flags.h"
 #include "cli/output.h"
+#include "cli/target.h"
 #include "cli/units.h"
-#include "cli/watch.h"
 
 struct target {
     uint32_t id;

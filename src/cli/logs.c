@@ -6,7 +6,7 @@
 #include "cli/job.h"
 #include "cli/output.h"
 #include "cli/stream.h"
-#include "cli/watch.h"
+#include "cli/target.h"
 
 struct text {
     char *data;

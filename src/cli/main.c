@@ -14,10 +14,11 @@
 #include "cli/output.h"
 
 const struct verb *const verbs[] = {
-    &verb_run,        &verb_up,      &verb_exec, &verb_sh,   &verb_jobs,
-    &verb_attach,     &verb_logs,    &verb_wait, &verb_kill, &verb_ps,
-    &verb_inspect,    &verb_stats,   &verb_stop, &verb_rm,   &verb_doctor,
-    &verb_completion, &verb_version, &verb_help, NULL,
+    &verb_run,     &verb_up,    &verb_exec, &verb_sh,   &verb_jobs,   &verb_attach,
+    &verb_logs,    &verb_wait,  &verb_kill, &verb_read, &verb_write,  &verb_ls,
+    &verb_stat,    &verb_mkdir, &verb_mv,   &verb_cp,   &verb_watch,  &verb_ps,
+    &verb_inspect, &verb_stats, &verb_stop, &verb_rm,   &verb_doctor, &verb_completion,
+    &verb_version, &verb_help,  NULL,
 };
 
 const struct verb *find_verb(const char *name)

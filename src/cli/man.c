@@ -108,16 +108,19 @@ void print_man(FILE *stream)
     man_group(stream, &box_group);
     fputs(".SH GLOBAL FLAGS\n", stream);
     man_group(stream, &global_group);
-    fputs(".SH EXIT STATUS\n"
-          "The command's own; 124 timed out; 125 holdfast itself failed; 126 cannot be executed,\n"
-          "or the working directory is missing; 127 not found; 128+n killed by signal n;\n"
-          "130 interrupted; 2 wrong usage. The reason stands on standard error.\n"
-          ".SH ENVIRONMENT\n"
-          ".TP\n.B HOLDFAST_ENGINE\nThe engine, where \\-\\-engine is not given.\n"
-          ".TP\n.B HOLDFAST_RUNTIME_DIR\nRecords, sockets and locks. Default:\n"
-          "$XDG_RUNTIME_DIR/holdfast, as root /run/holdfast.\n"
-          ".TP\n.B HOLDFAST_DATA_DIR\nImages, layers and persisted data. Default:\n"
-          "$XDG_DATA_HOME/holdfast, as root /var/lib/holdfast.\n"
-          ".TP\n.B NO_COLOR\nNo colors, whatever the terminal can do.\n",
-          stream);
+    fputs(
+        ".SH EXIT STATUS\n"
+        "The command's own; 124 timed out; 125 holdfast itself failed; 126 cannot be executed,\n"
+        "or the working directory is missing; 127 not found; 128+n killed by signal n;\n"
+        "130 interrupted; 2 wrong usage. The reason stands on standard error.\n"
+        "Verbs that work on files of boxes: 1 where a file is to blame, because it is missing, in\n"
+        "the way, not permitted and so on.\n"
+        ".SH ENVIRONMENT\n"
+        ".TP\n.B HOLDFAST_ENGINE\nThe engine, where \\-\\-engine is not given.\n"
+        ".TP\n.B HOLDFAST_RUNTIME_DIR\nRecords, sockets and locks. Default:\n"
+        "$XDG_RUNTIME_DIR/holdfast, as root /run/holdfast.\n"
+        ".TP\n.B HOLDFAST_DATA_DIR\nImages, layers and persisted data. Default:\n"
+        "$XDG_DATA_HOME/holdfast, as root /var/lib/holdfast.\n"
+        ".TP\n.B NO_COLOR\nNo colors, whatever the terminal can do.\n",
+        stream);
 }

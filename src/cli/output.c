@@ -58,12 +58,15 @@ void say(const char *fmt, ...)
     say_text(text ? text : "out of memory");
 }
 
-static void print_error_document(hf_code code, const char *message)
+static void print_error_document(hf_code code, hf_file_error kind, const char *message)
 {
     if (!json_errors || error_printed)
         return;
     error_printed = true;
-    printf("{\"error\":{\"code\":\"%s\",\"message\":", hf_code_name(code));
+    printf("{\"error\":{\"code\":\"%s\"", hf_code_name(code));
+    if (kind != HF_FILE_NONE)
+        printf(",\"kind\":\"%s\"", hf_file_error_name(kind));
+    fputs(",\"message\":", stdout);
     print_json_string(stdout, message);
     printf("}}\n");
 }
@@ -77,7 +80,7 @@ int usage_error(const struct verb *verb, const char *fmt, ...)
     const char *message = text ? text : "out of memory";
     say_text(message);
     fprintf(stderr, "Try: holdfast help%s%s\n", verb ? " " : "", verb ? verb->name : "");
-    print_error_document(HF_E_INVALID, message);
+    print_error_document(HF_E_INVALID, HF_FILE_NONE, message);
     return EXIT_USAGE;
 }
 
@@ -88,15 +91,22 @@ int failure(hf_code code, const char *fmt, ...)
     CLEANUP(cleanup_text) char *text = format(fmt, args);
     va_end(args);
     say_text(text ? text : "out of memory");
-    print_error_document(code, text ? text : "out of memory");
+    print_error_document(code, HF_FILE_NONE, text ? text : "out of memory");
     return EXIT_FAILED;
+}
+
+int failure_status(const hf_error *error)
+{
+    hf_file_error kind = hf_error_file(error);
+    /* A box that breaks the protocol is not a file that is missing. */
+    return kind == HF_FILE_NONE || kind == HF_FILE_PROTOCOL ? EXIT_FAILED : EXIT_FILE;
 }
 
 int library_failure(const hf_error *error)
 {
     say_text(hf_error_message(error));
-    print_error_document(hf_error_code(error), hf_error_message(error));
-    return EXIT_FAILED;
+    print_error_document(hf_error_code(error), hf_error_file(error), hf_error_message(error));
+    return failure_status(error);
 }
 
 /* --- text and JSON ---------------------------------------------------------------------------- */

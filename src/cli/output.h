@@ -11,7 +11,8 @@
 
 enum color_mode { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 void output_set_color(enum color_mode mode);
-/* From then on a failure is also a document on stdout: {"error":{"code":...,"message":...}}. */
+/* From then on a failure is also a document on stdout: {"error":{"code":...,"message":...}},
+ * and "kind" where a file is to blame. */
 void output_set_json(bool json);
 
 /* "holdfast: ..." on stderr, escaped. */
@@ -21,8 +22,10 @@ void say(const char *fmt, ...) PRINTF(1, 2);
 int usage_error(const struct verb *verb, const char *fmt, ...) PRINTF(2, 3);
 /* Something else failed: says it, returns EXIT_FAILED. */
 int failure(hf_code code, const char *fmt, ...) PRINTF(2, 3);
-/* The library failed: says why and returns EXIT_FAILED. */
+/* The library failed: says why and returns failure_status(). */
 int library_failure(const hf_error *error);
+/* EXIT_FILE where a file of a box is to blame, EXIT_FAILED otherwise. */
+int failure_status(const hf_error *error);
 
 /* The escape sequence of a style for this stream, or "" where there is no color. */
 enum style { STYLE_PLAIN, STYLE_BOLD, STYLE_GREEN, STYLE_YELLOW, STYLE_RED };

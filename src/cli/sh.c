@@ -5,7 +5,7 @@
 #include "cli/job.h"
 #include "cli/output.h"
 #include "cli/stream.h"
-#include "cli/watch.h"
+#include "cli/target.h"
 
 /* A login shell, so that what the box has set up for people is there. */
 static int set_shell(struct request *request)

@@ -2,8 +2,8 @@
 #include <inttypes.h>
 
 #include "cli/output.h"
+#include "cli/target.h"
 #include "cli/units.h"
-#include "cli/watch.h"
 
 /* 0 stands for none, or for what nobody knows. */
 static void print_number(const char *key, uint64_t number)

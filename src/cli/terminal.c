@@ -27,7 +27,7 @@ static struct modes modes;
 
 bool terminal_size(unsigned *ret_rows, unsigned *ret_columns)
 {
-    static const int places[] = {STDOUT_FILENO, STDIN_FILENO};
+    static const int places[] = {STDOUT_FILENO, STDIN_FILENO, STDERR_FILENO};
     struct winsize size;
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
         if (ioctl(places[i], TIOCGWINSZ, &size) == 0 && size.ws_row > 0 && size.ws_col > 0) {

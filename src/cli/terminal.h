@@ -9,7 +9,7 @@
 
 #include "cli/cli.h"
 
-/* The size of our terminal, if standard output or input is one. */
+/* The size of our terminal, if standard output, input or error is one. */
 bool terminal_size(unsigned *ret_rows, unsigned *ret_columns);
 
 /* TERM of the environment if a box may see it, or NULL. */

@@ -57,3 +57,60 @@ void format_bytes(uint64_t bytes, char *text, size_t size)
     else
         snprintf(text, size, "%u%c", (unsigned)(whole / 1024), letters[unit]);
 }
+
+bool parse_number(const char *text, size_t size, uint64_t most, uint64_t *ret)
+{
+    uint64_t number = 0;
+    for (size_t i = 0; i < size; i++) {
+        uint64_t digit = (uint64_t)(text[i] - '0');
+        if (text[i] < '0' || text[i] > '9' || number > (most - digit) / 10)
+            return false;
+        number = number * 10 + digit;
+    }
+    *ret = number;
+    return size > 0;
+}
+
+void format_mode(char type, unsigned mode, char text[MODE_SIZE])
+{
+    static const char letters[] = "rwxrwxrwx";
+    /* The three special bits stand where x of user, group and others does. */
+    static const char special[] = "sst";
+    text[0] = type == 'f' ? '-' : type;
+    for (unsigned i = 0; i < 9; i++)
+        text[1 + i] = mode & (0400U >> i) ? letters[i] : '-';
+    for (unsigned i = 0; i < 3; i++) {
+        char *x = &text[3 + 3 * i];
+        if (mode & (04000U >> i))
+            *x = *x == 'x' ? special[i] : (char)(special[i] - 'a' + 'A');
+    }
+    text[10] = '\0';
+}
+
+/* A box may claim any date, also one in a year that no calendar has: then it is the number. */
+static bool find_date(int64_t seconds, struct tm *ret_date, char *text, size_t size)
+{
+    time_t when = (time_t)seconds;
+    if (localtime_r(&when, ret_date))
+        return true;
+    snprintf(text, size, "%lld", (long long)seconds);
+    return false;
+}
+
+void format_date(int64_t seconds, char *text, size_t size)
+{
+    struct tm date;
+    if (find_date(seconds, &date, text, size))
+        strftime(text, size, "%Y-%m-%d %H:%M", &date);
+}
+
+void format_moment(int64_t seconds, uint32_t ns, char *text, size_t size)
+{
+    struct tm date;
+    char day[48], zone[16];
+    if (!find_date(seconds, &date, text, size))
+        return;
+    strftime(day, sizeof day, "%Y-%m-%d %H:%M:%S", &date);
+    strftime(zone, sizeof zone, "%z", &date);
+    snprintf(text, size, "%s.%09u %s", day, (unsigned)ns, zone);
+}

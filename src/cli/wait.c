@@ -5,8 +5,8 @@
 #include "cli/job.h"
 #include "cli/output.h"
 #include "cli/stream.h"
+#include "cli/target.h"
 #include "cli/units.h"
-#include "cli/watch.h"
 
 /* All handles are there before the first wait: a job that ends meanwhile may be forgotten. */
 struct waiting {

@@ -1,149 +1,111 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/watch.h"
-
 #include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 
+#include "cli/files.h"
 #include "cli/flags.h"
+#include "cli/interrupt.h"
 #include "cli/output.h"
+#include "cli/target.h"
 
-/* Digits and nothing else: no sign, no space, no hexadecimal. */
-static bool parse_number(const char *text, size_t size, uint64_t most, uint64_t *ret)
+static void cleanup_watch(hf_watch **watch)
 {
-    uint64_t number = 0;
-    for (size_t i = 0; i < size; i++) {
-        uint64_t digit = (uint64_t)(text[i] - '0');
-        if (text[i] < '0' || text[i] > '9' || number > (most - digit) / 10)
-            return false;
-        number = number * 10 + digit;
+    hf_watch_close(*watch);
+}
+
+static const char *kind_name(hf_watch_kind kind)
+{
+    switch (kind) {
+    case HF_WATCH_CREATE:
+        return "create";
+    case HF_WATCH_WRITE:
+        return "write";
+    case HF_WATCH_REMOVE:
+        return "remove";
+    case HF_WATCH_RENAME:
+        return "rename";
+    case HF_WATCH_OVERFLOW:
+        return "overflow";
     }
-    *ret = number;
-    return size > 0;
+    return "unknown"; /* of a library that is newer than we are */
 }
 
-/* --- words ------------------------------------------------------------------------------------ */
-
-int check_box_word(const struct request *request)
+static void print_path(const char *path)
 {
-    if (request->word_count == 0)
-        return usage_error(request->verb, "which box? `holdfast ps` lists them");
-    return 0;
+    if (path)
+        print_json_bytes(stdout, path, strlen(path));
+    else
+        fputs("null", stdout);
 }
 
-int parse_job(const struct request *request, const char *word, uint32_t *ret_id)
+/* A line at a time: who reads along acts on it now. 0 or an exit code. */
+static int print_event(const hf_watch_event *event)
 {
-    uint64_t number;
-    if (!parse_number(word, strlen(word), UINT32_MAX, &number) || number == 0)
-        return usage_error(request->verb,
-                           "'%s' is no job; jobs are numbers, `holdfast jobs %s` "
-                           "lists them",
-                           word, request->words[0]);
-    *ret_id = (uint32_t)number;
-    return 0;
+    printf("{\"event\":\"%s\",\"path\":", kind_name(event->kind));
+    print_path(event->path);
+    fputs(",\"to\":", stdout);
+    print_path(event->to);
+    printf(",\"directory\":%s}\n", event->directory ? "true" : "false");
+    if (fflush(stdout) == 0)
+        return 0;
+    /* finish_output() says what else may be wrong with it. */
+    return errno == EPIPE ? EXIT_READER_GONE : EXIT_FAILED;
 }
 
-int check_box_and_job(const struct request *request, uint32_t *ret_id)
+static int follow(hf_watch *watch)
 {
-    int status = check_box_word(request);
-    if (status != 0)
-        return status;
-    if (request->word_count < 2)
-        return usage_error(request->verb, "which job? `holdfast jobs %s` lists them",
-                           request->words[0]);
-    return parse_job(request, request->words[1], ret_id);
+    for (;;) {
+        CLEANUP(cleanup_error) hf_error *error = NULL;
+        hf_watch_event event = {0};
+        int r = hf_watch_next(watch, -1, &event, &error);
+        if (r < 0)
+            return library_failure(error);
+        int status = r > 0 ? print_event(&event) : 0;
+        if (status != 0)
+            return status;
+    }
 }
 
-int open_box(const struct request *request, hf_context **ret_context, hf_box **ret_box)
+static int run(struct request *request)
 {
     CLEANUP(cleanup_error) hf_error *error = NULL;
-    int status = open_context(request, ret_context);
+    CLEANUP(cleanup_context) hf_context *context = NULL;
+    CLEANUP(cleanup_box) hf_box *box = NULL;
+    CLEANUP(cleanup_place) struct place place = {0};
+    CLEANUP(cleanup_watch) hf_watch *watch = NULL;
+    int status = take_place(request, NULL, &place);
+    if (status == 0)
+        status = open_box_named(request, place.box, &context, &box);
     if (status != 0)
         return status;
-    return hf_box_open(*ret_context, request->words[0], ret_box, &error) < 0
-               ? library_failure(error)
-               : 0;
+    /* Every line is out when it is made; nothing is lost by leaving in between. */
+    interrupt_begin(INTERRUPT_AT_ONCE, NULL);
+    if (hf_watch_open(box, place.path, file_options(request), &watch, &error) < 0)
+        return library_failure(error);
+    return follow(watch);
 }
 
-/* --- positions -------------------------------------------------------------------------------- */
-
-static bool parse_position(const char *text, size_t size, uint64_t *ret)
-{
-    if (size == 3 && strncmp(text, "end", 3) == 0) {
-        *ret = HF_POSITION_END;
-        return true;
-    }
-    return parse_number(text, size, HF_POSITION_END - 1, ret);
-}
-
-static int set_from(struct request *request, const struct flag *flag, const char *value)
-{
-    size_t size = strcspn(value, ",");
-    bool good = parse_position(value, size, &request->from_stdout);
-    /* The end of one stream says nothing about a byte of the other, but of its end. */
-    request->from_stderr = request->from_stdout == HF_POSITION_END ? HF_POSITION_END : 0;
-    if (good && value[size] == ',')
-        good = parse_position(value + size + 1, strlen(value + size + 1), &request->from_stderr);
-    if (!good)
-        return usage_error(
-            request->verb,
-            "flag --%s: '%s' is no position; write bytes like 4096 or 4096,0, or end",
-            flag->info.key, value);
-    request->from_given = true;
-    return 0;
-}
-
-static int set_tail(struct request *request, const struct flag *flag, const char *value)
-{
-    if (!parse_number(value, strlen(value), UINT32_MAX, &request->tail))
-        return usage_error(request->verb, "flag --%s: '%s' is not a number of lines",
-                           flag->info.key, value);
-    request->tail_given = true;
-    return 0;
-}
-
-const struct flag position_flags[] = {
-    {{.key = "from",
-      .argument = "OUT[,ERR]",
-      .help = "at which byte of stdout, and of stderr, to begin; end for what is new",
-      .fallback = "0,0"},
-     set_from},
-    {{.key = "tail", .argument = "N", .help = "begin N lines before the end"}, set_tail},
+static const struct flag flags[] = {
+    {{.key = "recursive", .letter = 'R', .help = "all that is below, also what is made later"},
+     set_true,
+     FIELD(file.recursive)},
     END_OF_FLAGS,
 };
 
-int check_position_flags(const struct request *request)
-{
-    if (request->from_given && request->tail_given)
-        return usage_error(request->verb, "--from and --tail: choose one");
-    return 0;
-}
-
-hf_attach_options attach_options(const struct request *request, hf_attach_mode mode)
-{
-    bool none = request->tail_given && request->tail == 0;
-    return (hf_attach_options){
-        .size = sizeof(hf_attach_options),
-        .mode = mode,
-        .from_stdout = none ? HF_POSITION_END : request->from_stdout,
-        .from_stderr = none ? HF_POSITION_END : request->from_stderr,
-        .tail_lines = request->tail,
-        .output_limit = request->job.output_limit,
-    };
-}
-
-static void say_missing_of(const hf_job *job, hf_stream stream, const char *name, uint64_t from)
-{
-    uint64_t at = hf_job_position(job, stream);
-    if (from != HF_POSITION_END && at > from)
-        say("%" PRIu64 " bytes of %s are no longer kept; it begins at byte %" PRIu64, at - from,
-            name, at);
-}
-
-void say_missing(const struct request *request, const hf_job *job)
-{
-    if (request->tail_given)
-        return;
-    say_missing_of(job, HF_STDOUT, "stdout", request->from_stdout);
-    say_missing_of(job, HF_STDERR, "stderr", request->from_stderr);
-}
+const struct verb verb_watch = {
+    .name = "watch",
+    .usage = "[-R] [-u USER] BOX PATH",
+    .summary = "tell what happens to files of a box, as it happens",
+    .details =
+        "Prints a line of JSON for each event, with or without --json: event (create, write, "
+        "remove, rename, overflow), path, to (of rename, null otherwise) and directory (true "
+        "or false). overflow: more happened than could be told; look anew. Goes on until "
+        "Ctrl-C. BOX:PATH in one word is the same as BOX PATH.",
+    .examples = "holdfast watch -R build src\n"
+                "holdfast watch build:/var/log | jq -r .path\n",
+    .groups = (const struct flag_group[]){{"Flags", flags}, {"", file_user_flags}, {0}},
+    .max_words = 2,
+    .completes_boxes = true,
+    .takes_files = true,
+    .run = run,
+};

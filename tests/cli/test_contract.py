@@ -9,8 +9,8 @@ import pytest
 
 import harness
 
-VERBS = ["run", "up", "exec", "sh", "jobs", "attach", "logs", "wait", "kill", "ps", "stats", "inspect",
-         "stop", "rm", "doctor", "completion", "version", "help"]
+VERBS = ["run", "up", "exec", "sh", "jobs", "attach", "logs", "wait", "kill", "read", "write", "ls",
+         "stat", "mkdir", "mv", "cp", "watch", "ps", "stats", "inspect", "stop", "rm", "doctor", "completion", "version", "help"]
 ENDING = ["stop", "rm", "inspect"]
 
 
@@ -308,7 +308,7 @@ def complete(cli, tmp_path, *words):
 
 
 def test_bash_completes(cli, tmp_path):
-    assert complete(cli, tmp_path, "r") == ["run", "rm"]
+    assert complete(cli, tmp_path, "r") == ["run", "read", "rm"]
     assert complete(cli, tmp_path, "run", "--mem") == ["--memory"]
     assert complete(cli, tmp_path, "run", "--network", "") == ["none", "host"]
     assert complete(cli, tmp_path, "help", "ex") == ["exec"]

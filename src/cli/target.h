@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the verbs share that work on jobs of a living box: BOX and JOB words, where to begin. */
-#ifndef HF_CLI_WATCH_H
-#define HF_CLI_WATCH_H
+/* What the verbs share that work on a living box and its jobs: BOX and JOB words, where to begin. */
+#ifndef HF_CLI_TARGET_H
+#define HF_CLI_TARGET_H
 
 #include "cli/cli.h"
 
@@ -14,6 +14,9 @@ int parse_job(const struct request *request, const char *word, uint32_t *ret_id)
 
 /* Opens the context and the box of the first word, reporting what fails. 0 or an exit code. */
 int open_box(const struct request *request, hf_context **ret_context, hf_box **ret_box);
+/* The same, of any box. */
+int open_box_named(const struct request *request, const char *name, hf_context **ret_context,
+                   hf_box **ret_box);
 
 /* --from and --tail. */
 extern const struct flag position_flags[];
