@@ -3,6 +3,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -58,12 +60,58 @@ static void test_ages(void **state)
     }
 }
 
+static void test_modes(void **state)
+{
+    static const struct {
+        char type;
+        unsigned mode;
+        const char *text;
+    } cases[] = {{'f', 0644, "-rw-r--r--"},  {'d', 0755, "drwxr-xr-x"},  {'l', 0777, "lrwxrwxrwx"},
+                 {'f', 0, "----------"},     {'d', 01777, "drwxrwxrwt"}, {'d', 01776, "drwxrwxrwT"},
+                 {'f', 04755, "-rwsr-xr-x"}, {'f', 02644, "-rw-r-Sr--"}, {'p', 06711, "prws--s--x"},
+                 {'c', 07000, "c--S--S--T"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[MODE_SIZE];
+        format_mode(cases[i].type, cases[i].mode, text);
+        assert_string_equal(text, cases[i].text);
+    }
+}
+
+static void test_dates(void **state)
+{
+    char text[80];
+    setenv("TZ", "UTC", 1);
+    tzset();
+    format_date(1709208000, text, sizeof text);
+    assert_string_equal(text, "2024-02-29 12:00");
+    format_date(-1, text, sizeof text);
+    assert_string_equal(text, "1969-12-31 23:59");
+    format_moment(1709208000, 1, text, sizeof text);
+    assert_string_equal(text, "2024-02-29 12:00:00.000000001 +0000");
+    format_date(INT64_MAX, text, sizeof text);
+    assert_string_equal(text, "9223372036854775807");
+    format_moment(INT64_MIN, 0, text, sizeof text);
+    assert_string_equal(text, "-9223372036854775808");
+}
+
+static void test_numbers(void **state)
+{
+    uint64_t number;
+    assert_true(parse_number("0", 1, 10, &number) && number == 0);
+    assert_true(parse_number("010x", 3, 10, &number) && number == 10);
+    assert_true(parse_number("18446744073709551615", 20, UINT64_MAX, &number));
+    assert_true(number == UINT64_MAX);
+    static const char *const wrong[] = {"", "-1", "+1", " 1", "1 ", "0x1", "11", "1e1"};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        assert_false(parse_number(wrong[i], strlen(wrong[i]), 10, &number));
+    assert_false(parse_number("18446744073709551616", 20, UINT64_MAX, &number));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bytes),
-        cmocka_unit_test(test_spans),
-        cmocka_unit_test(test_ages),
+        cmocka_unit_test(test_bytes), cmocka_unit_test(test_spans), cmocka_unit_test(test_ages),
+        cmocka_unit_test(test_modes), cmocka_unit_test(test_dates), cmocka_unit_test(test_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
