@@ -78,6 +78,11 @@ class Client:
     def exec_argv(self, box, argv):
         return [self.cli, "exec", box, "--", *argv]
 
+    def copy_argv(self, box, source, target):
+        """holdfast cp; a path of the box begins with a colon."""
+        place = [f"{box}{word}" if word.startswith(":") else word for word in (source, target)]
+        return [self.cli, "cp", *place]
+
     def run_argv(self, argv):
         return [self.cli, "run", "--engine", "native", "--", *argv]
 

@@ -155,6 +155,11 @@ class Docker(Reference):
     def exec_argv(self, argv):
         return ["docker", "exec", LIVING, *argv]
 
+    def copy_argv(self, source, target):
+        """docker cp; a path of the container begins with a colon."""
+        place = [f"{LIVING}{word}" if word.startswith(":") else word for word in (source, target)]
+        return ["docker", "cp", *place]
+
     def idle_memory_kib(self):
         """Private memory of one idle container: its shim and its PID 1. The daemons come on top."""
         pid = int(self.call("inspect", "--format", "{{.State.Pid}}", LIVING))
