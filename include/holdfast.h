@@ -283,6 +283,8 @@ HF_API int hf_box_open(hf_context *context, const char *name, hf_box **ret_box, 
 
 /* The box's name; lives as long as the handle. */
 HF_API const char *hf_box_name(const hf_box *box);
+/* False once the connection to it has ended: it died, or broke the rules, or did not answer. */
+HF_API bool hf_box_reachable(const hf_box *box);
 /* True if hf_box_create() made it, false if it attached. */
 HF_API bool hf_box_created(const hf_box *box);
 

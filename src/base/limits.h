@@ -12,6 +12,9 @@
 /* wire: words in one argv or environment, and bytes of one word. */
 #define HF_MAX_WORDS 16384
 #define HF_MAX_PATH 4096
+/* A year of milliseconds is longer than any time a job may ask for; what is past it is a mistake or an
+ * attack on the arithmetic of deadlines. */
+#define HF_MAX_MS (UINT64_C(1000) * 3600 * 24 * 366)
 
 /* How much of one stream may be on its way to a client that has not read it yet. */
 #define HF_STREAM_WINDOW KIB(256)
@@ -39,6 +42,9 @@
 #define HF_MAX_SESSIONS 256
 #define HF_MAX_SESSION_STATE MIB(16)
 #define HF_MAX_SESSION_NAME 128
+/* "user:group" of a job, and what a list shows of its command. */
+#define HF_MAX_USER 512
+#define HF_MAX_COMMAND 160
 /* A script on its way to a shell. */
 #define HF_MAX_SCRIPT MIB(256)
 

@@ -109,8 +109,11 @@ int hf__box_link(struct hf_box *box, struct hf_buf *out, hf_error **reterr)
         link_finish(&box->link);
         box->linked = false;
     }
-    if (box->linked)
+    if (box->linked) {
+        if (!box->link.hello_sent)
+            hf__put_hello(out, HF_MSG_HELLO, &hello);
         return 0;
+    }
     if (box->link.fd < 0) {
         int socket = -1;
         int result = box->context->engine->connect(box->context->state, box->name, &socket, reterr);
@@ -127,6 +130,11 @@ int hf__box_link(struct hf_box *box, struct hf_buf *out, hf_error **reterr)
 const char *hf_box_name(const hf_box *box)
 {
     return box->name;
+}
+
+bool hf_box_reachable(const hf_box *box)
+{
+    return !box->linked || !box->link.dead;
 }
 
 bool hf_box_created(const hf_box *box)

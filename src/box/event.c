@@ -41,6 +41,11 @@ static bool on_output(struct hf_job *job, const struct hf_frame *frame)
         data += direct;
         size -= direct;
     }
+    /* What was handed out already makes room first: the window has been granted again for it. */
+    if (size > 0 && inbox->used > 0) {
+        hf__buf_consume(&inbox->data, inbox->used);
+        inbox->used = 0;
+    }
     if (size > 0)
         hf__buf_append(&inbox->data, data, size);
     return !inbox->data.failed;

@@ -127,6 +127,29 @@ static int check_environment(const char *const *env, hf_error **reterr)
     return 0;
 }
 
+/* What the box would refuse, and the whole connection with it. */
+static int check_sizes(const hf_job_options *options, hf_error **reterr)
+{
+    const int64_t times[] = {options->timeout_ms, options->grace_ms, options->drain_ms,
+                             options->keep_ms};
+    size_t words = 0, assignments = 0;
+    while (options->argv && options->argv[words])
+        words++;
+    while (options->env && options->env[assignments])
+        assignments++;
+    if (words > HF_MAX_WORDS || assignments > HF_MAX_WORDS)
+        return hf__error(reterr, HF_E_INVALID, "a job has at most %d words and variables",
+                         HF_MAX_WORDS);
+    for (size_t i = 0; i < sizeof times / sizeof times[0]; i++)
+        if (times[i] > (int64_t)HF_MAX_MS)
+            return hf__error(reterr, HF_E_INVALID, "a job's times are at most 366 days");
+    if (options->workdir && strlen(options->workdir) >= HF_MAX_PATH)
+        return hf__error(reterr, HF_E_INVALID, "the working directory's path is too long");
+    if (options->user && strlen(options->user) > HF_MAX_USER)
+        return hf__error(reterr, HF_E_INVALID, "the user's name is too long");
+    return 0;
+}
+
 static int check_options(const hf_job_options *options, hf_error **reterr)
 {
     int result = 0;
@@ -138,7 +161,8 @@ static int check_options(const hf_job_options *options, hf_error **reterr)
         return hf__error(reterr, HF_E_INVALID, "a job's times cannot be negative");
     if (options->rows > UINT16_MAX || options->columns > UINT16_MAX)
         return hf__error(reterr, HF_E_INVALID, "a terminal has at most 65535 rows and columns");
-    if (options->session)
+    result = check_sizes(options, reterr);
+    if (result == 0 && options->session)
         result = hf__check_session_name(options->session, reterr);
     if (result == 0 && options->script)
         result = check_script(options, reterr);
@@ -247,11 +271,19 @@ static int send_start(struct hf_job *job, struct hf_buf *out, const hf_job_optio
         .user = options->user,
         .session = options->session,
     };
+    /* Whether it fits is known before anything is sent. */
+    _cleanup_buf_ struct hf_buf last = HF_BUF(HF_MAX_FRAME + KIB(1));
+    bool named = options->argv && options->argv[0];
+    hf__put_start(&last, job->channel, &start, named ? options->argv : nameless, options->env);
+    if (last.failed)
+        return hf__error(
+            reterr, HF_E_INVALID,
+            "the job's words and variables have more than 1 MiB together; give them by a "
+            "file or a script");
     int result = options->script ? send_script(job, out, options, reterr) : 0;
     if (result < 0)
         return result;
-    bool named = options->argv && options->argv[0];
-    hf__put_start(out, job->channel, &start, named ? options->argv : nameless, options->env);
+    hf__buf_append(out, last.data, last.size);
     result = link_send(&job->box->link, out, reterr);
     HF_FAULT("client-job-sent");
     return result;
@@ -469,9 +501,14 @@ int hf_job_cancel_within(hf_job *job, int64_t grace_ms, hf_error **reterr)
     _cleanup_buf_ struct hf_buf out = HF_BUF(64);
     if (grace_ms < 0)
         return hf__error(reterr, HF_E_INVALID, "a grace time cannot be negative");
+    if (job->box->link.dead)
+        return hf__error(reterr, HF_E_LOST, "the box ended");
     job->grace_ms = grace_ms;
     set_bound(job, 0);
-    hf__put_cancel(&out, job->channel, (uint64_t)grace_ms);
+    if (job->id)
+        hf__put_end(&out, job->id, (uint64_t)grace_ms);
+    else
+        hf__put_cancel(&out, job->channel, (uint64_t)grace_ms);
     return link_send_aside(&job->box->link, &out, reterr);
 }
 
@@ -585,8 +622,10 @@ void hf_job_close(hf_job *job)
         }
     }
     link_forget(link, job);
+    /* A cancel that was promised goes out now, if it has not yet. */
+    bool cancel = job->kill_on_close || atomic_load(&job->cancel_queued);
     if (!job->over && !link->dead)
-        (void)send_empty(job, job->kill_on_close ? HF_MSG_CANCEL : HF_MSG_DETACH, NULL);
+        (void)send_empty(job, cancel ? HF_MSG_CANCEL : HF_MSG_DETACH, NULL);
     job_free(job);
 }
 

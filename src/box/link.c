@@ -9,10 +9,13 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/utf8.h"
 #include "box/job.h"
 
 #define READ_SIZE KIB(256)
+/* A box that takes nothing for so long does not read any more. */
+#define SEND_WITHIN_MS 30000
 
 void link_init(struct link *link, int socket)
 {
@@ -65,14 +68,15 @@ static void push_cancel(struct link *link, struct hf_job *job)
         ;
 }
 
-/* So few bytes go whole or not at all. False: the socket is full. */
+/* So few bytes go whole or not at all. By its number, if that is known: the channel ends with the
+ * outcome, what the job left in the background does not. False: the socket is full. */
 static bool send_cancel(struct link *link, const struct hf_job *job)
 {
-    uint8_t frame[HF_FRAME_HEADER];
-    hf__frame_header(frame, HF_MSG_CANCEL, job->channel, 0);
+    uint8_t frame[HF_END_FRAME];
+    size_t length = hf__cancel_frame(frame, job->channel, job->id);
     ssize_t size;
     do
-        size = send(link->fd, frame, sizeof frame, MSG_NOSIGNAL | MSG_DONTWAIT);
+        size = send(link->fd, frame, length, MSG_NOSIGNAL | MSG_DONTWAIT);
     while (size < 0 && errno == EINTR);
     return size >= 0 || errno != EAGAIN;
 }
@@ -108,6 +112,9 @@ void link_cancel(struct link *link, struct hf_job *job)
 
 void link_forget(struct link *link, struct hf_job *gone)
 {
+    /* Another thread may be at it. */
+    while (!try_lock(link))
+        (void)poll(NULL, 0, 1);
     struct hf_job *job = atomic_exchange(&link->cancels, NULL);
     while (job) {
         struct hf_job *next = job->next_cancel;
@@ -115,6 +122,8 @@ void link_forget(struct link *link, struct hf_job *gone)
             push_cancel(link, job);
         job = next;
     }
+    unlock(link);
+    send_cancels(link);
 }
 
 /* ---- receiving ------------------------------------------------------------------------------ */
@@ -219,8 +228,18 @@ int link_receive(struct link *link, int64_t timeout_ms, hf_error **reterr)
 
 /* ---- sending -------------------------------------------------------------------------------- */
 
+/* Until when a box may leave what it is sent unread: its promises about time, or long enough. */
+static int64_t patience(const struct link *link)
+{
+    int64_t until = hf__now_ns() + SEND_WITHIN_MS * HF_MS_NS;
+    for (const struct hf_job *job = link->jobs; job; job = job->next)
+        if (job->give_up_at && job->give_up_at < until)
+            until = job->give_up_at;
+    return until;
+}
+
 /* The socket is full, or dead. 0 if it is worth another try. */
-static int wait_to_send(struct link *link, bool take, hf_error **reterr)
+static int wait_to_send(struct link *link, bool take, int64_t until, hf_error **reterr)
 {
     if (errno == EINTR)
         return 0;
@@ -231,8 +250,13 @@ static int wait_to_send(struct link *link, bool take, hf_error **reterr)
         return hf__error(reterr, HF_E_LOST, "the box ended");
     }
     struct pollfd polled = {link->fd, (short)(take ? POLLIN | POLLOUT : POLLOUT), 0};
-    (void)poll(&polled, 1, -1);
-    if (take && (polled.revents & POLLIN))
+    int ready = poll(&polled, 1, hf__poll_timeout(until));
+    if (ready == 0 && hf__now_ns() >= until) {
+        /* Part of a frame may be on its way: nothing can follow it. */
+        link_die(link, HF_E_TIMEOUT, "the box does not answer any more");
+        return hf__error(reterr, HF_E_TIMEOUT, "the box does not answer any more");
+    }
+    if (take && ready > 0 && (polled.revents & POLLIN))
         (void)take_bytes(link, MSG_DONTWAIT);
     if (take && link->dead)
         return hf__error(reterr, link->dead_code, "%s", link->dead);
@@ -253,13 +277,17 @@ static int send_whole(struct link *link, struct iovec *parts, size_t count, bool
                       hf_error **reterr)
 {
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = count};
+    int64_t until = 0;
     while (parts[count - 1].iov_len > 0) {
         ssize_t size = sendmsg(link->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (size >= 0) {
             skip(parts, count, (size_t)size);
+            until = 0;
             continue;
         }
-        int result = wait_to_send(link, take, reterr);
+        if (until == 0)
+            until = patience(link);
+        int result = wait_to_send(link, take, until, reterr);
         if (result < 0)
             return result;
     }
@@ -273,6 +301,8 @@ static int send_locked(struct link *link, struct iovec *parts, size_t count, boo
     while (!try_lock(link))
         (void)poll(NULL, 0, 1);
     int result = send_whole(link, parts, count, take, reterr);
+    if (result == 0)
+        link->hello_sent = true; /* it goes with whatever is sent first */
     unlock(link);
     send_cancels(link);
     return result;

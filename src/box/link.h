@@ -26,8 +26,9 @@ struct link {
     int fd;
     struct hf_buf in;
     size_t in_used;
-    bool greeted;
-    char *dead; /* why it ended; NULL while it lives */
+    bool greeted;    /* by the box */
+    bool hello_sent; /* by us */
+    char *dead;      /* why it ended; NULL while it lives */
     hf_code dead_code;
     struct hf_job *jobs;
     struct listing *listing; /* NULL for none */

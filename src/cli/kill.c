@@ -16,6 +16,7 @@ struct target {
 };
 
 struct killing {
+    hf_box *box;
     struct target *targets;
     size_t count;
     size_t next; /* to be reported */
@@ -55,12 +56,16 @@ static void tell(const struct request *request, hf_box *box, struct target *targ
         (void)hf_job_cancel(target->job, &target->error);
 }
 
-static int wait_for_end(struct target *target, hf_error **reterr)
+static int wait_for_end(struct target *target, hf_box *box, hf_error **reterr)
 {
-    int r;
-    while ((r = hf_job_collect(target->job, -1, reterr)) > 0)
-        ;
-    return r;
+    CLEANUP(cleanup_result) hf_result *result = NULL;
+    CLEANUP(cleanup_jobs) hf_jobs *jobs = NULL;
+    int r = hf_job_wait(target->job, &result, reterr);
+    if (r < 0 || hf_box_reachable(box))
+        return r;
+    /* Nobody knows what became of it, so nobody says that it was killed. Asked once more, the box
+     * gives the reason why it cannot be asked. */
+    return hf_job_list(box, &jobs, reterr);
 }
 
 static int report(void *subject, const struct request *request, const char *name, hf_error **reterr)
@@ -73,7 +78,7 @@ static int report(void *subject, const struct request *request, const char *name
         target->error = NULL;
         return hf_error_code(*reterr);
     }
-    return request->signal ? 0 : wait_for_end(target, reterr);
+    return request->signal ? 0 : wait_for_end(target, killing->box, reterr);
 }
 
 static int run(struct request *request)
@@ -95,6 +100,7 @@ static int run(struct request *request)
         status = open_box(request, &context, &box);
     if (status != 0)
         return status;
+    killing.box = box;
     for (size_t i = 0; i < killing.count; i++)
         tell(request, box, &killing.targets[i]);
     return end_each(&killing, request, request->words + 1, killing.count,

@@ -210,6 +210,8 @@ static bool send_round(struct client *client)
     return sent;
 }
 
+static void read_frames(struct client *client);
+
 static void client_flush(struct client *client)
 {
     client->dirty = client->full = false;
@@ -227,6 +229,8 @@ static void client_flush(struct client *client)
     }
     uint32_t events = client->out.size < DEAF_ABOVE ? EPOLLIN : 0;
     loop_want(&client->socket, events | (blocked ? EPOLLOUT : 0));
+    if (client->held && client->out.size < DEAF_ABOVE)
+        read_frames(client);
 }
 
 void clients_flush(void)
@@ -353,16 +357,31 @@ static bool on_signal(const struct hf_frame *frame, struct job *job)
     return true;
 }
 
+static void cancel(struct job *job, uint64_t grace_ms)
+{
+    if (job && grace_ms != HF_GRACE_OWN)
+        job->grace_ns = grace_ms * HF_MS_NS;
+    if (job)
+        job_end(job, HF_WIRE_CANCELLED);
+}
+
 static bool on_cancel(const struct hf_frame *frame, struct job *job)
 {
     uint64_t grace_ms;
     if (!hf__get_cancel(frame, &grace_ms))
         return false;
-    if (job && grace_ms != HF_GRACE_OWN)
-        job->grace_ns = grace_ms * HF_MS_NS;
-    if (job)
-        job_end(job, HF_WIRE_CANCELLED);
+    cancel(job, grace_ms);
     return true;
+}
+
+static void on_end(struct client *client, const struct hf_frame *frame)
+{
+    uint32_t job;
+    uint64_t grace_ms;
+    if (hf__get_end(frame, &job, &grace_ms))
+        cancel(job_by_id(job), grace_ms);
+    else
+        refuse(client, "malformed END");
 }
 
 static bool on_resize(const struct hf_frame *frame, struct job *job)
@@ -441,6 +460,9 @@ static void on_frame(struct client *client, const struct hf_frame *frame)
     case HF_MSG_STOP:
         on_stop(client, frame);
         break;
+    case HF_MSG_END:
+        on_end(client, frame);
+        break;
     default:
         if (!on_job_message(frame, viewer_find(client, frame->channel)))
             refuse(client, "malformed message");
@@ -450,8 +472,13 @@ static void on_frame(struct client *client, const struct hf_frame *frame)
 static void read_frames(struct client *client)
 {
     size_t used = 0;
+    client->held = false;
     while (!client->closing) {
         struct hf_frame frame;
+        /* Answers may be long; who asks on without reading them waits. */
+        client->held = client->out.failed || client->out.size >= DEAF_ABOVE;
+        if (client->held)
+            break;
         ssize_t size = hf__frame_parse(client->in.data + used, client->in.size - used, &frame);
         if (size < 0)
             refuse(client, "malformed frame");

@@ -16,9 +16,11 @@ struct client {
     struct source socket;
     struct hf_buf in, out;
     struct viewer *viewers;
+    unsigned viewer_count;
     int script; /* what it has sent for the job that it will start next, or -1 */
     size_t script_size;
     bool greeted, dirty, closing;
+    bool held; /* frames of it wait until it has read what is for it */
     bool full; /* the socket took nothing of a stream's bytes */
     bool loud; /* the last read was a large one */
 };

@@ -27,7 +27,7 @@ void input_close(struct job *job)
 static void acknowledge(struct input *in, size_t size)
 {
     in->unacked += (uint32_t)size;
-    if (in->owner && in->unacked >= HF_STDIN_WINDOW / 4) {
+    if (in->owner && !in->eof && in->unacked >= HF_STDIN_WINDOW / 4) {
         client_tell_stdin_window(in->owner->client, in->owner->channel, in->unacked);
         in->unacked = 0;
     }
@@ -55,7 +55,9 @@ static void input_ready(void *owner, uint32_t events)
         acknowledge(in, (size_t)size);
     }
     bool more = in->written < in->ring.head;
-    /* A terminal stays open: the job prints through it. */
+    /* A terminal stays open: the job prints through it. Its end is a key. */
+    if (!more && in->end_owed)
+        in->end_owed = more = write(in->pipe.fd, END_OF_INPUT, 1) != 1 && errno == EAGAIN;
     if (!more && in->eof && !(job->flags & HF_START_TTY))
         input_close(job);
     else
@@ -96,8 +98,13 @@ static bool put(struct job *job, const char *data, size_t size)
     size -= (size_t)direct;
     int count = ring_room(&in->ring, in->written, size, parts);
     size_t room = count == 0 ? 0 : parts[0].iov_len + (count == 2 ? parts[1].iov_len : 0);
-    if (room < size)
+    /* More than the client was granted; or there is no memory for what it was. */
+    if (room < size && in->ring.capacity == in->ring.max)
         return false;
+    if (room < size) {
+        input_close(job);
+        return true;
+    }
     memcpy(parts[0].iov_base, data, parts[0].iov_len);
     if (count == 2)
         memcpy(parts[1].iov_base, data + parts[0].iov_len, parts[1].iov_len);
@@ -121,10 +128,9 @@ void input_eof(struct job *job)
     struct input *in = &job->in;
     if (in->eof || in->pipe.fd < 0)
         return;
-    if (job->flags & HF_START_TTY)
-        (void)put(job, END_OF_INPUT, 1);
     in->eof = true;
-    if (in->pipe.fd >= 0 && in->pipe.events == 0)
+    in->end_owed = job->flags & HF_START_TTY;
+    if (in->pipe.events == 0)
         input_ready(job, 0);
 }
 

@@ -407,7 +407,7 @@ static uint64_t milliseconds(uint64_t wanted, uint64_t fallback)
 
 static struct job *job_new(const struct hf_msg_start *start)
 {
-    struct job *job = job_count < HF_MAX_JOBS ? calloc(1, sizeof *job) : NULL;
+    struct job *job = job_count + shelf_excess() < HF_MAX_JOBS ? calloc(1, sizeof *job) : NULL;
     if (!job)
         return NULL;
     job_count++;
@@ -556,8 +556,10 @@ void job_start(struct client *client, const struct hf_frame *frame,
     if (!viewer) {
         struct hf_msg_not_started message = {125, EAGAIN, "the box has too many jobs already"};
         client_tell_not_started(client, frame->channel, &message);
-        if (job)
+        if (job) {
+            job->flags |= HF_START_FORGET;
             job_over(job);
+        }
         return;
     }
     HF_FAULT("warden-job");

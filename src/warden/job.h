@@ -27,9 +27,6 @@ struct viewer;
 
 enum job_state { JOB_RUNNING, JOB_ENDING, JOB_DRAINING, JOB_OVER };
 
-/* How much of a command line the list of jobs shows. */
-#define JOB_COMMAND 160
-
 struct stream {
     struct source pipe;
     struct ring ring;
@@ -46,6 +43,7 @@ struct input {
     uint32_t unacked;     /* written and not granted again yet */
     struct viewer *owner; /* who feeds it; NULL for nobody, now */
     bool eof;
+    bool end_owed; /* a terminal has not been told of it yet */
 };
 
 struct job {
@@ -74,7 +72,7 @@ struct job {
     /* For the list. */
     uint64_t started_ms, ended_ms, timeout_ms, tag;
     char *user, *session_name;
-    char command[JOB_COMMAND];
+    char command[HF_MAX_COMMAND + 1];
 };
 
 /* Before the first job. */

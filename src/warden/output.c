@@ -41,6 +41,7 @@ void output_init(struct stream *stream, struct job *job)
 {
     stream->pipe = (struct source){.fd = -1, .ready = stream_ready, .owner = stream};
     stream->ring.max = HF_JOB_LOG;
+    stream->ring.is_log = true;
     stream->chunk = SMALL_READ;
     stream->job = job;
 }

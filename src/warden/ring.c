@@ -9,11 +9,6 @@
 #define SMALLEST 4096
 #define SMALLEST_KEPT 64
 
-uint64_t ring_tail(const struct ring *ring)
-{
-    return ring->head > ring->capacity ? ring->head - ring->capacity : 0;
-}
-
 static int split(const struct ring *ring, uint64_t from, size_t size, struct iovec parts[2])
 {
     size_t at = (size_t)from & (ring->capacity - 1);
@@ -23,7 +18,7 @@ static int split(const struct ring *ring, uint64_t from, size_t size, struct iov
     return parts[1].iov_len > 0 ? 2 : 1;
 }
 
-/* What all rings have together. */
+/* What all logs have together. */
 static size_t in_use;
 
 /* Positions keep their meaning: each byte moves to its place modulo the new capacity. */
@@ -32,9 +27,12 @@ static bool move_to(struct ring *ring, size_t capacity)
     char *data = malloc(capacity);
     if (!data)
         return false;
-    in_use += capacity - ring->capacity;
-    struct ring other = {.data = data, .capacity = capacity, .max = ring->max, .head = ring->head};
-    for (uint64_t at = ring_tail(ring); at < ring->head;) {
+    if (ring->is_log)
+        in_use += capacity - ring->capacity;
+    struct ring other = *ring;
+    other.data = data;
+    other.capacity = capacity;
+    for (uint64_t at = ring->tail; at < ring->head;) {
         struct iovec from[2], to[2];
         ring_view(ring, at, (size_t)(ring->head - at), from);
         split(&other, at, from[0].iov_len, to);
@@ -52,7 +50,7 @@ static bool grow(struct ring *ring)
     if (capacity > ring->max)
         capacity = ring->max;
     /* With very many jobs their logs are shorter; the smallest is always granted. */
-    if (ring->capacity && in_use + capacity - ring->capacity > HF_MAX_RINGS)
+    if (ring->is_log && ring->capacity && in_use + capacity - ring->capacity > HF_MAX_RINGS)
         return false;
     return capacity > ring->capacity && move_to(ring, capacity);
 }
@@ -60,7 +58,7 @@ static bool grow(struct ring *ring)
 void ring_trim(struct ring *ring)
 {
     size_t capacity = SMALLEST_KEPT;
-    while (capacity < ring->capacity && capacity < ring->head)
+    while (capacity < ring->capacity && capacity < ring->head - ring->tail)
         capacity *= 2;
     if (capacity < ring->capacity)
         (void)move_to(ring, capacity);
@@ -85,7 +83,7 @@ int ring_room(struct ring *ring, uint64_t keep, size_t wanted, struct iovec part
         keep = ring->head;
     size_t used = (size_t)(ring->head - keep);
     /* It grows before it forgets anything, wanted or not: it is the log, too. */
-    while (ring->head + wanted > ring->capacity && grow(ring))
+    while (ring->head - ring->tail + wanted > ring->capacity && grow(ring))
         ;
     size_t room = ring->capacity > used ? ring->capacity - used : 0;
     if (room > wanted)
@@ -96,6 +94,8 @@ int ring_room(struct ring *ring, uint64_t keep, size_t wanted, struct iovec part
 void ring_commit(struct ring *ring, size_t size)
 {
     ring->head += size;
+    if (ring->head - ring->tail > ring->capacity)
+        ring->tail = ring->head - ring->capacity;
 }
 
 int ring_view(const struct ring *ring, uint64_t from, size_t size, struct iovec parts[2])
@@ -106,6 +106,7 @@ int ring_view(const struct ring *ring, uint64_t from, size_t size, struct iovec 
 void ring_finish(struct ring *ring)
 {
     free(ring->data);
-    in_use -= ring->capacity;
-    *ring = (struct ring){.max = ring->max};
+    if (ring->is_log)
+        in_use -= ring->capacity;
+    *ring = (struct ring){.max = ring->max, .is_log = ring->is_log};
 }

@@ -17,10 +17,9 @@ struct ring {
     size_t capacity; /* 0 or a power of two */
     size_t max;      /* a power of two: how far it grows */
     uint64_t head;   /* where the next byte goes */
+    uint64_t tail;   /* the oldest byte that is still there */
+    bool is_log;     /* its size counts against what all logs may have together */
 };
-
-/* The oldest byte that is still there. */
-uint64_t ring_tail(const struct ring *ring);
 
 /* Where up to `wanted` bytes may be written without losing anything from `keep` on; what lies before
  * is lost only when the ring has grown as far as it may. Returns the number of parts filled in (0: no room). */

@@ -80,6 +80,11 @@ const struct job *shelf_first(void)
     return shelf;
 }
 
+size_t shelf_excess(void)
+{
+    return count > HF_MAX_KEPT ? count - HF_MAX_KEPT : 0;
+}
+
 int64_t shelf_tick(int64_t now)
 {
     if (next_look && now >= next_look)

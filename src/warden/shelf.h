@@ -13,6 +13,8 @@ void shelf_put(struct job *job, int64_t now);
 struct job *shelf_find(uint32_t id);
 /* The jobs on it, the oldest first. */
 const struct job *shelf_first(void);
+/* How many there are beyond what it holds, because somebody views them. */
+size_t shelf_excess(void);
 /* Forgets what is due; returns when to come back (ns), or 0. */
 int64_t shelf_tick(int64_t now);
 

@@ -480,6 +480,8 @@ static bool read_report(struct stub *stub)
     if (size < 0 && (errno == EAGAIN || errno == EINTR))
         return false;
     if (size != (ssize_t)sizeof message || !stub->job) {
+        if (!stub->job)
+            idle_count--;
         loop_close(&stub->socket);
         return false;
     }

@@ -28,6 +28,7 @@
 struct process {
     pid_t pid, parent;
     char state;
+    long threads;
     unsigned long long start; /* with the pid, names one process for good */
 };
 
@@ -52,8 +53,11 @@ static bool read_process(int proc, const char *name, struct process *ret)
     ret->pid = (pid_t)strtol(name, NULL, 10);
     ret->state = at[2];
     ret->parent = (pid_t)strtol(at + 3, &at, 10);
-    for (int field = 5; field < 22 && *at; field++)
+    for (int field = 5; field < 22 && *at; field++) {
         at += 1 + strcspn(at + 1, " ");
+        if (field == 19)
+            ret->threads = strtol(at, NULL, 10);
+    }
     ret->start = strtoull(at, NULL, 10);
     return true;
 }
@@ -115,12 +119,20 @@ static bool is_inside(const struct tree_look *look, const struct process *row, p
     return false;
 }
 
+/* The real uid, for that is what the kernel compares the sender with. The effective one, which owns
+ * the files in /proc, the process may have chosen to be another. */
 static uid_t owner_of(pid_t pid)
 {
-    char path[32];
-    struct stat st;
-    snprintf(path, sizeof path, "/proc/%d", (int)pid);
-    return stat(path, &st) < 0 ? 0 : st.st_uid;
+    char path[32], text[1024];
+    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+    _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t size = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (size <= 0)
+        return 0;
+    text[size] = '\0';
+    /* At the start of a line: the process's name is above, and cannot have one. */
+    const char *at = strstr(text, "\nUid:");
+    return at ? (uid_t)strtoul(at + strlen("\nUid:"), NULL, 10) : 0;
 }
 
 static int signal_as_owner(int pidfd, pid_t pid, int signal)
@@ -159,9 +171,10 @@ static void signal_row(const struct process *row, int signal)
     (void)signal_as_owner(pidfd, row->pid, signal);
 }
 
+/* A process whose first thread has ended looks like a zombie while the others run. */
 static bool is_dead(const struct process *row)
 {
-    return row->state == 'Z' || row->state == 'X';
+    return row->state == 'X' || (row->state == 'Z' && row->threads <= 1);
 }
 
 struct target {

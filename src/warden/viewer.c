@@ -11,9 +11,10 @@
 struct viewer *viewer_new(struct job *job, struct client *client, uint32_t channel, uint8_t how,
                           uint32_t window)
 {
-    struct viewer *viewer = calloc(1, sizeof *viewer);
+    struct viewer *viewer = client->viewer_count < HF_MAX_JOBS ? calloc(1, sizeof *viewer) : NULL;
     if (!viewer)
         return NULL;
+    client->viewer_count++;
     viewer->job = job;
     viewer->client = client;
     viewer->channel = channel;
@@ -45,7 +46,7 @@ static void choose_positions(struct viewer *viewer, const struct hf_msg_attach *
 {
     for (int i = 0; i < 2; i++) {
         const struct ring *ring = &viewer->job->out[i].ring;
-        uint64_t tail = ring_tail(ring);
+        uint64_t tail = ring->tail;
         viewer->sent[i] = message->tail ? ring_lines_back(ring, tail, message->tail)
                                         : clamp(message->from[i], tail, ring->head);
         viewer->log_end[i] = ring->head;
@@ -94,6 +95,7 @@ void viewer_free(struct viewer *viewer)
     for (link = &viewer->client->viewers; *link != viewer;)
         link = &(*link)->next_of_client;
     *link = viewer->next_of_client;
+    viewer->client->viewer_count--;
     if (job->in.owner == viewer)
         job->in.owner = NULL;
     free(viewer);
@@ -180,8 +182,11 @@ static bool is_at_end(const struct viewer *viewer)
         return over && output_closed(job) && has_everything(viewer);
     case HF_WIRE_LOG:
         return has_everything(viewer);
+    /* Who takes no output does not wait for those who do. */
     case HF_WIRE_TREE:
-        return over && !job->stub;
+        return job->exit_known && !job->stub && job->state != JOB_ENDING;
+    case HF_WIRE_OUTCOME:
+        return over || job->state == JOB_DRAINING;
     default:
         return over && has_everything(viewer);
     }
@@ -197,7 +202,7 @@ bool viewer_finish(struct viewer *viewer)
     for (int i = 0; i < 2 && viewer->how != VIEW_START; i++)
         message.total[i] = job->out[i].ring.head;
     message.input = job->in.total;
-    if (job->state == JOB_OVER)
+    if (job->state == JOB_OVER || viewer->how != HF_WIRE_LOG)
         client_tell_exit(viewer->client, viewer->channel, &message);
     else
         client_tell_log_end(viewer->client, viewer->channel);

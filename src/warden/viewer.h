@@ -23,7 +23,7 @@ struct viewer {
     uint64_t log_end[2];
 };
 
-/* NULL when memory runs out. */
+/* NULL when memory runs out, or the client has too many. */
 struct viewer *viewer_new(struct job *job, struct client *client, uint32_t channel, uint8_t how,
                           uint32_t window);
 struct viewer *viewer_find(const struct client *client, uint32_t channel);

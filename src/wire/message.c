@@ -3,9 +3,6 @@
 
 #include <string.h>
 
-/* A year of milliseconds is longer than any grace time; what is past it is a mistake or an attack
- * on the arithmetic of deadlines. */
-#define MAX_MS (UINT64_C(1000) * 3600 * 24 * 366)
 #define MAX_SIGNAL 64
 
 void hf__put_empty(struct hf_buf *out, uint16_t type, uint32_t channel)
@@ -87,9 +84,10 @@ bool hf__get_start(const struct hf_frame *frame, struct hf_msg_start *ret)
     ret->user = hf__get_string(&in);
     ret->session = hf__get_string(&in);
     return hf__cursor_done(&in) && ret->argv.count > 0 && all_assignments(ret->env) &&
-           ret->timeout_ms <= MAX_MS && ret->grace_ms <= MAX_MS && ret->drain_ms <= MAX_MS &&
-           ret->keep_ms <= MAX_MS && is_terminal_size(ret->rows, ret->columns) &&
-           strlen(ret->workdir) < HF_MAX_PATH && strlen(ret->session) <= HF_MAX_SESSION_NAME;
+           ret->timeout_ms <= HF_MAX_MS && ret->grace_ms <= HF_MAX_MS &&
+           ret->drain_ms <= HF_MAX_MS && ret->keep_ms <= HF_MAX_MS &&
+           is_terminal_size(ret->rows, ret->columns) && strlen(ret->workdir) < HF_MAX_PATH &&
+           strlen(ret->user) <= HF_MAX_USER && strlen(ret->session) <= HF_MAX_SESSION_NAME;
 }
 
 void hf__put_window(struct hf_buf *out, uint16_t type, uint32_t channel,
@@ -125,6 +123,37 @@ bool hf__get_signal(const struct hf_frame *frame, struct hf_msg_signal *ret)
     return hf__cursor_done(&in) && ret->signal > 0 && ret->signal <= MAX_SIGNAL;
 }
 
+size_t hf__cancel_frame(uint8_t frame[static HF_END_FRAME], uint32_t channel, uint32_t job)
+{
+    if (job == 0) {
+        hf__frame_header(frame, HF_MSG_CANCEL, channel, 0);
+        return HF_FRAME_HEADER;
+    }
+    hf__frame_header(frame, HF_MSG_END, 0, 4);
+    for (int i = 0; i < 4; i++)
+        frame[HF_FRAME_HEADER + i] = (uint8_t)(job >> (8 * i));
+    return HF_END_FRAME;
+}
+
+void hf__put_end(struct hf_buf *out, uint32_t job, uint64_t ms)
+{
+    size_t mark = hf__frame_begin(out, HF_MSG_END, 0);
+    hf__put_u32(out, job);
+    if (ms != HF_GRACE_OWN)
+        hf__put_u64(out, ms);
+    hf__frame_end(out, mark);
+}
+
+bool hf__get_end(const struct hf_frame *frame, uint32_t *ret_job, uint64_t *ret_ms)
+{
+    struct hf_cursor in = hf__cursor(frame->payload, frame->size);
+    *ret_ms = HF_GRACE_OWN;
+    *ret_job = hf__get_u32(&in);
+    if (in.left > 0)
+        *ret_ms = hf__get_u64(&in);
+    return hf__cursor_done(&in) && (*ret_ms <= HF_MAX_MS || frame->size == 4);
+}
+
 void hf__put_cancel(struct hf_buf *out, uint32_t channel, uint64_t ms)
 {
     size_t mark = hf__frame_begin(out, HF_MSG_CANCEL, channel);
@@ -140,7 +169,7 @@ bool hf__get_cancel(const struct hf_frame *frame, uint64_t *ret_ms)
     if (frame->size == 0)
         return true;
     *ret_ms = hf__get_u64(&in);
-    return hf__cursor_done(&in) && *ret_ms <= MAX_MS;
+    return hf__cursor_done(&in) && *ret_ms <= HF_MAX_MS;
 }
 
 void hf__put_stop(struct hf_buf *out, const struct hf_msg_stop *message)
@@ -154,7 +183,7 @@ bool hf__get_stop(const struct hf_frame *frame, struct hf_msg_stop *ret)
 {
     struct hf_cursor in = hf__cursor(frame->payload, frame->size);
     ret->grace_ms = hf__get_u64(&in);
-    return hf__cursor_done(&in) && ret->grace_ms <= MAX_MS;
+    return hf__cursor_done(&in) && ret->grace_ms <= HF_MAX_MS;
 }
 
 void hf__put_started(struct hf_buf *out, uint32_t channel, const struct hf_msg_started *message)
@@ -284,7 +313,7 @@ bool hf__get_attached(const struct hf_frame *frame, struct hf_msg_attached *ret)
     ret->grace_ms = hf__get_u64(&in);
     ret->tag = hf__get_u64(&in);
     return hf__cursor_done(&in) && ret->stdin_room <= HF_STDIN_WINDOW &&
-           ret->timeout_ms <= MAX_MS && ret->grace_ms <= MAX_MS;
+           ret->timeout_ms <= HF_MAX_MS && ret->grace_ms <= HF_MAX_MS;
 }
 
 void hf__put_resize(struct hf_buf *out, uint32_t channel, const struct hf_msg_resize *message)
@@ -368,7 +397,8 @@ bool hf__get_job(const struct hf_frame *frame, struct hf_msg_job *ret)
     ret->command = hf__get_string(&in);
     return sane && hf__cursor_done(&in) && ret->id > 0 && ret->state < HF_WIRE_STATES &&
            ret->pid <= INT32_MAX && ret->started_ms <= INT64_MAX && ret->ended_ms <= INT64_MAX &&
-           ret->timeout_ms <= MAX_MS;
+           ret->timeout_ms <= HF_MAX_MS && strlen(ret->session) <= HF_MAX_SESSION_NAME &&
+           strlen(ret->user) <= HF_MAX_USER && strlen(ret->command) <= HF_MAX_COMMAND;
 }
 
 void hf__put_session(struct hf_buf *out, uint32_t channel, const struct hf_msg_session *message)
@@ -391,7 +421,7 @@ bool hf__get_session(const struct hf_frame *frame, struct hf_msg_session *ret)
     ret->bytes = hf__get_u64(&in);
     ret->jobs = hf__get_u64(&in);
     return hf__cursor_done(&in) && strlen(ret->name) <= HF_MAX_SESSION_NAME &&
-           ret->shell <= HF_SHELL_SH;
+           strlen(ret->user) <= HF_MAX_USER && ret->shell <= HF_SHELL_SH;
 }
 
 void hf__put_forget(struct hf_buf *out, const char *session)

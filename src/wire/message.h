@@ -42,6 +42,7 @@ enum hf_message {
     HF_MSG_RESIZE = 12,
     HF_MSG_LIST = 13,
     HF_MSG_FORGET = 14, /* channel 0: drop a session */
+    HF_MSG_END = 15,    /* channel 0: CANCEL of a job by its number, whoever views it */
     /* warden to host */
     HF_MSG_HELLO_OK = 65,
     HF_MSG_STARTED = 66,
@@ -224,8 +225,16 @@ bool hf__get_window(const struct hf_frame *frame, struct hf_msg_window *ret);
 void hf__put_signal(struct hf_buf *out, uint32_t channel, const struct hf_msg_signal *message);
 bool hf__get_signal(const struct hf_frame *frame, struct hf_msg_signal *ret);
 
-/* A grace time of `ms`; without a payload the job's own holds, and HF_GRACE_OWN is read. */
+/* In place of a grace time: the job's own. */
 #define HF_GRACE_OWN UINT64_MAX
+
+/* The frame that cancels a job, by number if it has one, without a buffer: for signal handlers.
+ * Returns its length. */
+#define HF_END_FRAME (HF_FRAME_HEADER + 4)
+size_t hf__cancel_frame(uint8_t frame[static HF_END_FRAME], uint32_t channel, uint32_t job);
+void hf__put_end(struct hf_buf *out, uint32_t job, uint64_t ms);
+bool hf__get_end(const struct hf_frame *frame, uint32_t *ret_job, uint64_t *ret_ms);
+
 void hf__put_cancel(struct hf_buf *out, uint32_t channel, uint64_t ms);
 bool hf__get_cancel(const struct hf_frame *frame, uint64_t *ret_ms);
 

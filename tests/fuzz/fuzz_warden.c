@@ -109,6 +109,20 @@ static void on_cancel(const struct hf_frame *frame)
     fuzz_check_same(frame, &again);
 }
 
+static void on_end(const struct hf_frame *frame)
+{
+    uint32_t job;
+    uint64_t ms;
+    struct hf_buf again = ENCODED;
+    if (!hf__get_end(frame, &job, &ms))
+        return;
+    CHECK(ms <= YEAR_MS || ms == HF_GRACE_OWN);
+    hf__put_end(&again, job, ms);
+    if (frame->channel == 0)
+        fuzz_check_same(frame, &again);
+    hf__buf_finish(&again);
+}
+
 static void on_resize(const struct hf_frame *frame)
 {
     struct hf_msg_resize resize;
@@ -182,6 +196,9 @@ static void on_frame(const struct hf_frame *frame)
         break;
     case HF_MSG_CANCEL:
         on_cancel(frame);
+        break;
+    case HF_MSG_END:
+        on_end(frame);
         break;
     case HF_MSG_RESIZE:
         on_resize(frame);
