@@ -68,6 +68,13 @@ int agent_take(struct agent *agent, bool wait, agent_output output, void *data, 
     }
 }
 
+int agent_keep(void *data, const void *bytes, size_t size, hf_error **reterr)
+{
+    struct hf_buf *answer = data;
+    hf__buf_append(answer, bytes, size);
+    return answer->failed ? hf__error(reterr, HF_E_PROTOCOL, "the box says too much") : 0;
+}
+
 bool agent_give(struct agent *agent, const void *bytes, size_t size)
 {
     const char *at = bytes;

@@ -27,6 +27,9 @@ typedef int (*agent_output)(void *data, const void *bytes, size_t size, hf_error
 /* Until it has printed all, or for what is there now (`wait` false). 1: there is more to come. */
 int agent_take(struct agent *agent, bool wait, agent_output output, void *data, hf_error **reterr);
 
+/* An output that gathers all in a struct hf_buf, up to its ceiling. */
+int agent_keep(void *data, const void *bytes, size_t size, hf_error **reterr);
+
 /* Gives it bytes. An agent that is gone is no error here: agent_end() tells why. False then. */
 bool agent_give(struct agent *agent, const void *bytes, size_t size);
 

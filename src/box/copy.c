@@ -124,13 +124,6 @@ int copy_open_receiver(struct copying *copying, hf_box *box, const char *path, c
     return agent_start(box, options->user, words, true, &copying->agent, reterr);
 }
 
-static int keep_answer(void *data, const void *bytes, size_t size, hf_error **reterr)
-{
-    struct hf_buf *answer = data;
-    hf__buf_append(answer, bytes, size);
-    return answer->failed ? hf__error(reterr, HF_E_PROTOCOL, "the box says too much") : 0;
-}
-
 int copy_close_receiver(struct copying *copying, const char *path, hf_copy_result *ret_result,
                         hf_error **reterr)
 {
@@ -138,7 +131,7 @@ int copy_close_receiver(struct copying *copying, const char *path, hf_copy_resul
     struct hf_frame frame;
     struct files_done done;
     (void)hf_job_close_stdin(copying->agent.job, NULL);
-    int result = agent_take(&copying->agent, true, keep_answer, &answer, reterr);
+    int result = agent_take(&copying->agent, true, agent_keep, &answer, reterr);
     if (result == 0)
         result = agent_end(&copying->agent, path, reterr);
     if (result < 0)

@@ -50,13 +50,6 @@ static int hash_here(int fd, uint64_t length, const char *path, struct files_hav
     return buffer ? 0 : hf__error(reterr, HF_E_NO_SPACE, "out of memory");
 }
 
-static int keep_answer(void *data, const void *bytes, size_t size, hf_error **reterr)
-{
-    struct hf_buf *answer = data;
-    hf__buf_append(answer, bytes, size);
-    return answer->failed ? hf__error(reterr, HF_E_PROTOCOL, "the box says too much") : 0;
-}
-
 static int hash_there(hf_box *box, const char *user, const char *path, uint64_t length,
                       struct files_have *ret, hf_error **reterr)
 {
@@ -68,7 +61,7 @@ static int hash_there(hf_box *box, const char *user, const char *path, uint64_t 
     snprintf(most, sizeof most, "%" PRIu64, length);
     int result = agent_start(box, user, words, false, &agent, reterr);
     if (result == 0)
-        result = agent_take(&agent, true, keep_answer, &answer, reterr);
+        result = agent_take(&agent, true, agent_keep, &answer, reterr);
     if (result == 0)
         result = agent_end(&agent, path, reterr);
     if (result < 0)

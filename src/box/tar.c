@@ -272,26 +272,6 @@ static int pack_data(struct packing *packing, uint64_t size, hf_error **reterr)
     return 0;
 }
 
-static enum files_type type_of(unsigned mode)
-{
-    switch (mode & S_IFMT) {
-    case S_IFREG:
-        return FILES_REGULAR;
-    case S_IFDIR:
-        return FILES_DIRECTORY;
-    case S_IFLNK:
-        return FILES_SYMLINK;
-    case S_IFIFO:
-        return FILES_FIFO;
-    case S_IFCHR:
-        return FILES_CHARACTER;
-    case S_IFBLK:
-        return FILES_BLOCK;
-    default:
-        return FILES_SOCKET;
-    }
-}
-
 /* 1: the receiver is gone. */
 static int pack(struct packing *packing, struct archive_entry *from, hf_error **reterr)
 {
@@ -303,7 +283,7 @@ static int pack(struct packing *packing, struct archive_entry *from, hf_error **
     if (result < 0 || !path[0])
         return result; /* the directory itself */
     struct files_entry entry = {
-        .type = hard ? FILES_HARD_LINK : type_of(lib.archive_entry_filetype(from)),
+        .type = hard ? FILES_HARD_LINK : files_type_of(lib.archive_entry_filetype(from)),
         .shared = true, /* an archive does not say which of its files have more names */
         .mode = lib.archive_entry_perm(from) & 07777,
         .uid = (uint32_t)lib.archive_entry_uid(from),
@@ -315,6 +295,8 @@ static int pack(struct packing *packing, struct archive_entry *from, hf_error **
                 : soft ? soft
                        : "",
     };
+    if (entry.type == 0)
+        return refuse(path, "it is neither a file nor anything else", reterr);
     if (entry.type != FILES_REGULAR)
         entry.shared = false;
     else if (!lib.archive_entry_size_is_set(from) || lib.archive_entry_size(from) < 0)
@@ -474,7 +456,7 @@ static int on_entry(struct unpacking *un, const struct hf_frame *frame, hf_error
         return result;
     un->entries++;
     files_sum_record(&un->tree, frame);
-    if ((size_t)entry.type >= sizeof types / sizeof types[0]) {
+    if ((size_t)entry.type >= sizeof types / sizeof types[0] || types[entry.type] == 0) {
         un->done.skipped++; /* devices and sockets */
         return 0;
     }

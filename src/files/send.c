@@ -25,8 +25,6 @@
 
 /* A file of this size or less is read in one piece. */
 #define SMALL_FILE KIB(32)
-
-_Static_assert(S_IFSOCK >> 12 == FILES_SOCKET && S_IFIFO >> 12 == FILES_FIFO, "types");
 _Static_assert(HF_FILES_BATCH >= 2 * FILES_MAX_RECORD, "every record fits an empty buffer");
 
 struct level {
@@ -319,7 +317,7 @@ static int send_one(struct sender *s, int dir, const char *name, unsigned char t
         if (S_ISLNK(st.st_mode))
             return send_symlink(s, dir, name, &st);
         if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
-            return put_entry(s, &st, &(struct files_entry){.type = st.st_mode >> 12});
+            return put_entry(s, &st, &(struct files_entry){.type = files_type_of(st.st_mode)});
         type = S_ISREG(st.st_mode) ? DT_REG : DT_DIR;
     }
     int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW);

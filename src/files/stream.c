@@ -3,6 +3,7 @@
 
 #include <limits.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define MAX_ERRNO 4095
 #define NSEC_PER_SEC 1000000000
@@ -35,6 +36,13 @@ static const char *get_path(struct hf_cursor *in)
         return "";
     }
     return path;
+}
+
+_Static_assert(S_IFSOCK >> 12 == FILES_SOCKET && S_IFREG >> 12 == FILES_REGULAR, "types");
+
+enum files_type files_type_of(mode_t mode)
+{
+    return (enum files_type)((mode & S_IFMT) >> 12);
 }
 
 void files_put_entry(struct hf_buf *out, const struct files_entry *entry)

@@ -23,6 +23,8 @@
 #ifndef HF_FILES_STREAM_H
 #define HF_FILES_STREAM_H
 
+#include <sys/types.h>
+
 #include "base/hash.h"
 #include "wire/frame.h"
 
@@ -36,6 +38,7 @@ enum files_record {
 };
 
 /* The numbers of d_type, which are those of st_mode >> 12. */
+/* The numbers that stat(2) has for them, and one more. */
 enum files_type {
     FILES_FIFO = 1,
     FILES_CHARACTER = 2,
@@ -46,6 +49,9 @@ enum files_type {
     FILES_SOCKET = 12,
     FILES_HARD_LINK = 15, /* one more name of a regular file that was sent before */
 };
+
+/* Of what stat(2) says. */
+enum files_type files_type_of(mode_t mode);
 
 struct files_entry {
     enum files_type type;

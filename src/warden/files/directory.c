@@ -28,32 +28,12 @@ static void flush(void)
     hf__buf_consume(&out, out.size);
 }
 
-static enum files_type type_of(mode_t mode)
-{
-    switch (mode & S_IFMT) {
-    case S_IFDIR:
-        return FILES_DIRECTORY;
-    case S_IFLNK:
-        return FILES_SYMLINK;
-    case S_IFIFO:
-        return FILES_FIFO;
-    case S_IFCHR:
-        return FILES_CHARACTER;
-    case S_IFBLK:
-        return FILES_BLOCK;
-    case S_IFSOCK:
-        return FILES_SOCKET;
-    default:
-        return FILES_REGULAR;
-    }
-}
-
 /* An entry as files_send() would tell it, but alone. */
 static void put_entry(int parent, const char *name, const char *path, const struct stat *st)
 {
     char target[HF_MAX_PATH] = "";
     struct files_entry entry = {
-        .type = type_of(st->st_mode),
+        .type = files_type_of(st->st_mode),
         .mode = st->st_mode & 07777,
         .uid = st->st_uid,
         .gid = st->st_gid,
