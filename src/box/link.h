@@ -28,6 +28,7 @@ struct link {
     size_t in_used;
     bool greeted;    /* by the box */
     bool hello_sent; /* by us */
+    bool wide;       /* the socket has room for a lot under way */
     char *dead;      /* why it ended; NULL while it lives */
     hf_code dead_code;
     struct hf_job *jobs;
