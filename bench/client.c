@@ -418,7 +418,7 @@ static void allow_many_descriptors(void)
 
 static void time_jobs(hf_box *box, unsigned rounds, series *times)
 {
-    warm_job job = {.box = box, .times = *times};
+    warm_job job = {.box = box, .options = &true_job, .times = *times};
     const subject jobs = {warm_job_once, &job, 1, 0};
 
     run_rounds(rounds, 10, &jobs, 1);
