@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -468,6 +469,18 @@ static bool make_pipe(struct source *ours, int *theirs, bool we_write)
     return hf__set_nonblocking(ours->fd) == 0;
 }
 
+/* For the file agent: what may be a gigabyte goes in larger pieces than the pages of a pipe. */
+static bool make_wide_input(struct source *ours, int *theirs)
+{
+    int ends[2], room = HF_STDIN_WINDOW;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+        return false;
+    (void)setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
+    ours->fd = ends[0];
+    *theirs = ends[1];
+    return hf__set_nonblocking(ours->fd) == 0;
+}
+
 static bool make_terminal(struct job *job, const struct hf_msg_start *start, int *stdio)
 {
     if (!pty_open(start->rows, start->columns, &job->out[0].pipe.fd, &stdio[0]))
@@ -483,7 +496,10 @@ static bool make_pipes(struct job *job, const struct hf_msg_start *start, int *s
 {
     if (start->flags & HF_START_TTY)
         return make_terminal(job, start, stdio);
-    if (start->flags & HF_START_STDIN) {
+    if ((start->flags & HF_START_STDIN) && (start->flags & HF_START_FILES)) {
+        if (!make_wide_input(&job->in.pipe, &stdio[0]))
+            return false;
+    } else if (start->flags & HF_START_STDIN) {
         if (!make_pipe(&job->in.pipe, &stdio[0], true))
             return false;
     } else {
