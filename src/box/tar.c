@@ -449,7 +449,7 @@ static int on_entry(struct unpacking *un, const struct hf_frame *frame, hf_error
         [FILES_HARD_LINK] = S_IFREG, [FILES_FIFO] = S_IFIFO,
     };
     struct files_entry entry;
-    if (un->in_file || !files_get_entry(frame, &entry) || entry.start > 0 || !fits(un, &entry))
+    if (un->in_file || !files_get_entry(frame, &entry) || !fits(un, &entry))
         return nonsense(reterr);
     int result = check_limits(un, entry.size, reterr);
     if (result < 0)

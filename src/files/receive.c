@@ -73,8 +73,6 @@ static void leave(struct files_receiver *r)
             r->line_path[level->path_size] = '\0';
             files_problem(&r->result, errno, r->line_path);
         }
-        if (r->options.sync)
-            (void)fsync(level->fd);
     }
     close(level->fd);
     r->dir = level[-1].fd;
@@ -129,44 +127,15 @@ static bool too_many(const struct files_receiver *r)
 
 /* --- regular files ---------------------------------------------------------------------------- */
 
-/* The first `size` bytes of the file that is there already. */
-static int take_over(struct files_receiver *r, uint64_t size)
-{
-    struct stat st;
-    _cleanup_close_ int old =
-        openat(r->dir, r->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    if (old < 0 || fstat(old, &st) < 0)
-        return -1;
-    if (!S_ISREG(st.st_mode)) {
-        errno = EINVAL;
-        return -1;
-    }
-    for (off_t from = 0, to = 0; size > 0;) {
-        ssize_t n = copy_file_range(old, &from, r->file.fd, &to, size, 0);
-        if (n < 0)
-            return -1;
-        if (n == 0) {
-            errno = ESTALE; /* shorter than the sender was told */
-            return -1;
-        }
-        size -= (uint64_t)n;
-    }
-    return 0;
-}
-
 static int begin_file(struct files_receiver *r, const struct files_entry *entry)
 {
-    if (entry->start > 0 && !r->options.resume)
-        return protocol(r);
     if (entry->shared && !links_room(&r->links, r->path))
         return protocol(r);
     if (place_open_file(&r->place, r->dir, &r->file) < 0)
         return fail_sys(r);
-    if (entry->start > 0 && take_over(r, entry->start) < 0)
-        return fail_sys(r);
     r->shared = entry->shared;
     r->size = entry->size;
-    r->next = entry->start;
+    r->next = 0;
     r->before = r->bytes;
     r->xattr_fd = r->file.fd;
     r->state = IN_FILE;
@@ -227,8 +196,6 @@ static int on_file_end(struct files_receiver *r, const struct hf_frame *frame)
         adopt_mode(r);
     if (place_set_meta(r->file.fd, &r->meta, r->options.owners) < 0)
         files_problem(&r->result, errno, r->path);
-    if (r->options.sync && fsync(r->file.fd) < 0)
-        return fail_sys(r);
     if (place_file(&r->place, r->dir, &r->file, r->name) < 0)
         return fail_sys(r);
     if (r->shared && (fstat(r->file.fd, &st) < 0 || !links_add(&r->links, r->path, &st)))

@@ -37,9 +37,7 @@ struct files_receive_options {
     bool keep_special;       /* set-id bits, and the sticky bit of files; for use in a box only */
     bool keep_existing_mode; /* a file that replaces one has its mode */
     bool fifos;              /* are made, instead of skipped */
-    bool resume;     /* files may be sent from the middle; the caller vouches for the rest */
-    bool sync;       /* to the disk before a file gets its name */
-    bool no_tmpfile; /* as on a file system without O_TMPFILE; for tests */
+    bool no_tmpfile;         /* as on a file system without O_TMPFILE; for tests */
 };
 
 struct files_receiver;

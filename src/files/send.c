@@ -41,7 +41,6 @@ struct sender {
     struct hf_hash tree, file; /* sums */
     uint64_t entries, bytes;   /* sent */
     struct links links;
-    dev_t device;   /* of the top */
     bool gone;      /* the other side: there is nobody to tell anything */
     bool no_xattrs; /* the file system `xattr_device` has none */
     dev_t xattr_device;
@@ -203,9 +202,9 @@ static bool next_extent(int fd, const struct stat *st, uint64_t at, uint64_t *fr
 }
 
 /* 1 if all was sent, 0 with errno where it cannot be read, -1 to stop. */
-static int put_content(struct sender *s, int fd, const struct stat *st, uint64_t at)
+static int put_content(struct sender *s, int fd, const struct stat *st)
 {
-    uint64_t from, to;
+    uint64_t at = 0, from, to;
     while (next_extent(fd, st, at, &from, &to)) {
         for (at = from; at < to;) {
             ssize_t size = put_data(s, fd, at, to);
@@ -243,14 +242,10 @@ static int send_regular(struct sender *s, int fd, struct stat *st)
         return put_entry(s, st, &entry);
     }
     entry.shared = st->st_nlink > 1 && links_room(&s->links, s->path);
-    if (s->depth == 0)
-        entry.start = s->options->start_at;
-    if (entry.start > entry.size)
-        return problem(s, EINVAL);
     if (put_entry(s, st, &entry) < 0 || put_xattrs(s, fd, st->st_dev) < 0)
         return -1;
     uint64_t before = s->bytes;
-    int r = put_content(s, fd, st, entry.start);
+    int r = put_content(s, fd, st);
     if (r <= 0)
         return r < 0 ? -1 : problem(s, errno);
     if (make_room(s, FILES_MAX_RECORD) < 0)
@@ -269,16 +264,12 @@ static int send_regular(struct sender *s, int fd, struct stat *st)
 static int enter(struct sender *s, int fd, const struct stat *st)
 {
     _cleanup_close_ int dir = fd;
-    if (s->depth == 0)
-        s->device = st->st_dev;
     if (s->depth == HF_MAX_DEPTH)
         return problem(s, ELOOP);
     if (put_entry(s, st, &(struct files_entry){.type = FILES_DIRECTORY}) < 0 ||
         put_xattrs(s, dir, st->st_dev) < 0)
         return -1;
     s->result->dirs++;
-    if (s->options->one_file_system && st->st_dev != s->device)
-        return 0;
     struct level *level = malloc(sizeof *level);
     if (!level)
         return files_fail(s->result, FILES_SYSTEM, ENOMEM, s->path);

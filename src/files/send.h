@@ -14,9 +14,7 @@ struct files_send_options {
     const char *name;     /* what to send */
     const char *top_name; /* its name in the stream; NULL: the last part of `name` */
     bool follow_top;      /* if `name` is a symlink, send what it leads to */
-    bool one_file_system; /* directories of other file systems are sent empty */
     bool xattrs;          /* user.* attributes as well: one system call more for each file */
-    uint64_t start_at;    /* where `name` is a regular file: the first byte to send */
     uint64_t max_bytes;   /* 0: no limit */
     uint64_t max_entries; /* 0: no limit */
     /* Writes all bytes and returns 0, or -1: nobody wants the rest. */

@@ -56,7 +56,6 @@ void files_put_entry(struct hf_buf *out, const struct files_entry *entry)
     hf__put_u64(out, (uint64_t)entry->mtime);
     hf__put_u32(out, entry->mtime_ns);
     hf__put_u64(out, entry->size);
-    hf__put_u64(out, entry->start);
     hf__put_string(out, entry->path);
     hf__put_string(out, entry->link);
     hf__frame_end(out, mark);
@@ -69,7 +68,7 @@ static bool entry_fits(const struct files_entry *entry)
                            1U << FILES_SOCKET | 1U << FILES_HARD_LINK;
     bool link = entry->type == FILES_SYMLINK || entry->type == FILES_HARD_LINK;
     if (entry->type > FILES_HARD_LINK || !(types >> entry->type & 1) || entry->mode > 07777 ||
-        entry->mtime_ns >= NSEC_PER_SEC || entry->size > INT64_MAX || entry->start > entry->size)
+        entry->mtime_ns >= NSEC_PER_SEC || entry->size > INT64_MAX)
         return false;
     if (entry->type != FILES_REGULAR && (entry->size > 0 || entry->shared))
         return false;
@@ -87,7 +86,6 @@ bool files_get_entry(const struct hf_frame *frame, struct files_entry *entry)
     entry->mtime = (int64_t)hf__get_u64(&in);
     entry->mtime_ns = hf__get_u32(&in);
     entry->size = hf__get_u64(&in);
-    entry->start = hf__get_u64(&in);
     entry->path = get_path(&in);
     entry->link = get_path(&in);
     return hf__cursor_done(&in) && entry_fits(entry);

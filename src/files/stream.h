@@ -61,7 +61,6 @@ struct files_entry {
     int64_t mtime;
     uint32_t mtime_ns;
     uint64_t size;    /* regular: of the whole file */
-    uint64_t start;   /* regular: the first byte that is sent; the receiver has those before it */
     const char *path; /* relative to where the tree begins */
     const char *link; /* symlink: its text; hard link: the path of the file */
 };

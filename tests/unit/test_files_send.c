@@ -120,7 +120,7 @@ static void test_round_trip(void **state)
         /* And again, over what is there: everything is replaced, and nothing is left beside it. */
         assert_int_equal(fchmodat(to, "tree/closed", 0755, 0), 0);
         receive_all(&stream, pieces[i / 2],
-                    (struct files_receive_options){.dir = to, .no_tmpfile = i % 2, .sync = true});
+                    (struct files_receive_options){.dir = to, .no_tmpfile = i % 2});
         assert_clean(to);
         assert_int_equal(fchmodat(to, "tree/closed", 0555, 0), 0);
         set_mtime(to, "tree/closed", 12345, 678);
@@ -441,42 +441,6 @@ static void test_a_file_that_shrinks(void **state)
     assert_clean(place->target);
 }
 
-static void test_resume(void **state)
-{
-    struct place_for_test *place = *state;
-    _cleanup_buf_ struct hf_buf stream = STREAM;
-    struct files_result result;
-    write_text(place->source, "a", "hello world");
-    write_text(place->target, "a", "hello");
-    assert_int_equal(
-        send_to(&stream,
-                (struct files_send_options){.dir = place->source, .name = "a", .start_at = 5},
-                &result),
-        0);
-    assert_int_equal(result.bytes, 6);
-    files_result_finish(&result);
-    /* Not unless it was agreed. */
-    struct files_receiver *r =
-        receive(&stream, 100, (struct files_receive_options){.dir = place->target});
-    assert_int_equal(files_receive_result(r)->error.kind, FILES_PROTOCOL);
-    files_receive_destroy(r);
-    assert_text(place->target, "a", "hello");
-    receive_all(&stream, 100, (struct files_receive_options){.dir = place->target, .resume = true});
-    assert_text(place->target, "a", "hello world");
-    /* The part that should be there is not: nothing is touched. */
-    write_text(place->target, "a", "hell");
-    r = receive(&stream, 100, (struct files_receive_options){.dir = place->target, .resume = true});
-    assert_int_equal(files_receive_result(r)->error.error, ESTALE);
-    files_receive_destroy(r);
-    assert_text(place->target, "a", "hell");
-    assert_int_equal(
-        send_to(&stream,
-                (struct files_send_options){.dir = place->source, .name = "a", .start_at = 12},
-                &result),
-        -1);
-    files_result_finish(&result);
-}
-
 static void test_more_links_than_are_remembered(void **state)
 {
     struct place_for_test *place = *state;
@@ -518,7 +482,6 @@ int main(void)
         TEST(test_limits),
         TEST(test_the_other_side_is_gone),
         TEST(test_a_file_that_shrinks),
-        TEST(test_resume),
         TEST(test_more_links_than_are_remembered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

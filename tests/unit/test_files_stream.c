@@ -33,7 +33,6 @@ static void test_entry(void **state)
                                 .mtime = -315619200,
                                 .mtime_ns = 999999999,
                                 .size = INT64_MAX,
-                                .start = 1,
                                 .path = "a\n\x1b[1m/\xff",
                                 .link = ""},
                        got;
@@ -46,7 +45,6 @@ static void test_entry(void **state)
     assert_int_equal(got.mtime, -315619200);
     assert_int_equal(got.mtime_ns, 999999999);
     assert_int_equal(got.size, INT64_MAX);
-    assert_int_equal(got.start, 1);
     assert_string_equal(got.path, entry.path);
     assert_string_equal(got.link, "");
     assert_true(
@@ -68,7 +66,6 @@ static void test_entry_that_does_not_fit(void **state)
     e = plain, e.mtime_ns = 1000000000, assert_false(entry_round(e, &got));
     e = plain, e.size = (uint64_t)INT64_MAX + 1, assert_false(entry_round(e, &got));
     e = plain, e.size = UINT64_MAX, assert_false(entry_round(e, &got));
-    e = plain, e.start = 11, assert_false(entry_round(e, &got));
     e = plain, e.link = "x", assert_false(entry_round(e, &got));
     e = plain, e.type = FILES_DIRECTORY, assert_false(entry_round(e, &got));
     e.size = 0, assert_true(entry_round(e, &got));
