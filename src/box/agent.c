@@ -63,7 +63,7 @@ int agent_take(struct agent *agent, bool wait, agent_output output, void *data, 
             continue;
         }
         int result = output ? output(data, buffer, (size_t)size, reterr) : 0;
-        if (result < 0)
+        if (result != 0)
             return result;
     }
 }

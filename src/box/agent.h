@@ -21,7 +21,7 @@ hf_file_options agent_options(const hf_file_options *options);
 int agent_start(struct hf_box *box, const char *user, const char *const *words, bool with_stdin,
                 struct agent *ret_agent, hf_error **reterr);
 
-/* Takes what the agent prints; negative with an error set to stop. */
+/* Takes what the agent prints; negative with an error set to stop, 1 to stop for now. */
 typedef int (*agent_output)(void *data, const void *bytes, size_t size, hf_error **reterr);
 
 /* Until it has printed all, or for what is there now (`wait` false). 1: there is more to come. */

@@ -7,7 +7,8 @@
 #include "box/agent.h"
 #include "files/answer.h"
 
-#define MAX_WAITING MIB(4)
+/* An event that has not come whole, and one read. */
+#define MAX_WAITING (2 * HF_MAX_FRAME)
 
 struct hf_watch {
     struct agent agent;
@@ -25,7 +26,11 @@ static int keep(void *data, const void *bytes, size_t size, hf_error **reterr)
         watch->used = 0;
     }
     hf__buf_append(&watch->in, bytes, size);
-    return watch->in.failed ? hf__error(reterr, HF_E_PROTOCOL, "the box tells too many events") : 0;
+    if (watch->in.failed)
+        return hf__error(reterr, HF_E_PROTOCOL, "the box told an event that makes no sense");
+    /* One read is enough for now: who does not take events holds the box back, and what it cannot
+     * keep any more it tells as an overflow. */
+    return 1;
 }
 
 /* More of what the agent says. 0: nothing came in time. */

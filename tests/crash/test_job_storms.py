@@ -287,6 +287,37 @@ def test_commands_of_a_stopped_warden_come_back_or_wait_but_never_lie(quick):
         assert process.returncode in expected, (verb, early, out, err)
 
 
+def test_kill_of_what_cannot_be_reached_is_no_success(quick):
+    """Nobody knows whether it was killed, so nobody says so; and it is said in bounded time."""
+    box = quick.up()
+    number = quick.ok("exec", "-d", box, "--", "sh", "-c", "trap '' TERM; sleep 1000; sleep 1000").text.strip()
+    warden = harness.pids_of(quick.inspect(box))["warden_pid"]
+    killing = quick.popen("kill", "--grace", "3s", box, number)
+    harness.wait_until(lambda: jobs(quick, box)[number]["state"] == "ending", "it was told")
+    os.kill(warden, signal.SIGSTOP)
+    try:
+        out, err = killing.communicate(timeout=3 + 10 + 15)
+    finally:
+        os.kill(warden, signal.SIGCONT)
+    assert killing.returncode == 125 and out == b"" and b"does not answer" in err, (out, err)
+
+
+def test_input_for_a_box_that_does_not_read_has_an_end(quick):
+    box = quick.up()
+    warden = harness.pids_of(quick.inspect(box))["warden_pid"]
+    feeding = quick.popen("exec", "-i", "--json", "--timeout", "1s", "--grace", "100ms", box, "--", "cat",
+                          stdin=open("/dev/zero", "rb"))
+    harness.wait_until(lambda: [entry for entry in jobs(quick, box).values() if entry["stdin_bytes"] > 1000000],
+                       "it is fed")
+    os.kill(warden, signal.SIGSTOP)
+    try:
+        out, err = feeding.communicate(timeout=1 + 0.1 + 10 + 15)
+    finally:
+        os.kill(warden, signal.SIGCONT)
+    result = harness.Result(["exec"], feeding.returncode, out, err)
+    assert result.json["outcome"] == "lost" and result.code == 125, str(result)[:500]
+
+
 # --- clients that are killed ---------------------------------------------------------------------
 
 

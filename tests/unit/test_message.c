@@ -331,6 +331,20 @@ static void test_job_row(void **state)
     assert_string_equal(got.command, "sleep 1");
     assert_string_equal(got.session, "");
 
+    static char text[HF_MAX_USER + 2];
+    memset(text, 'x', HF_MAX_COMMAND);
+    job.command = text;
+    assert_true(job_survives(&job, &got));
+    text[HF_MAX_COMMAND] = 'x';
+    assert_false(job_survives(&job, &got));
+    job.command = "";
+    memset(text, 'x', HF_MAX_USER);
+    job.user = text;
+    assert_true(job_survives(&job, &got));
+    text[HF_MAX_USER] = 'x';
+    assert_false(job_survives(&job, &got));
+    job.user = "";
+
     job.state = HF_WIRE_STATES;
     assert_false(job_survives(&job, &got));
     job.state = HF_WIRE_RUNNING;
